@@ -302,7 +302,7 @@ test('a lease is given back when what is under way is settled, not before', asyn
 
 test('a callback with credentials in its address is refused with the configuration', async () => {
   const callback_url = 'https://ann:secret@bridge.example.org/cairn'
-  await expect(makeBench('sqlite', { callback_url })).rejects.toThrow('must not hold a user or password')
+  await expect(makeBench('sqlite', { callback_url })).rejects.toThrow('must not contain a user or password')
 })
 
 test('conversations that work for long and show nothing yet do not hold up another', async () => {

@@ -27,8 +27,8 @@ const UserView = z
   .meta({ id: 'User' })
 const UsageRow = z
   .object({
-    day: z.string().describe('in UTC, 2026-11-21 say'),
-    name: z.string().describe('of the agent or model; the id of the user or service account'),
+    day: z.string().describe('in UTC, for example 2026-11-21'),
+    name: z.string().describe('name of the agent or model, or id of the user or service account'),
     calls: z.int(),
     input_tokens: z.int(),
     output_tokens: z.int(),
@@ -41,7 +41,7 @@ export const ADMIN_ROUTES = {
   usage: {
     method: 'GET',
     path: '/admin/usage',
-    summary: 'What the calls of each day used, of one agent, user or model; some moments behind',
+    summary: 'Get the usage per day and agent, user or model; a few moments behind',
     access: 'admin',
     alias: false,
     query: z.object({
@@ -51,7 +51,7 @@ export const ADMIN_ROUTES = {
         .regex(/^\d{1,4}$/, 'days must be an integer')
         .transform(Number)
         .optional()
-        .describe('today and so many before it; 30 by default, 366 at most'),
+        .describe('number of days before today; 30 by default, at most 366'),
     }),
     status: 200,
     answer: z.object({ rows: z.array(UsageRow) }),
@@ -59,16 +59,16 @@ export const ADMIN_ROUTES = {
   health: {
     method: 'GET',
     path: '/admin/health',
-    summary: 'What commands run in, how far the index is, how many streams are open in this process',
+    summary: 'Get the sandbox, the progress of the search index and the open streams of this process',
     access: 'admin',
     alias: false,
     status: 200,
     answer: z.object({
       version: z.string(),
-      ready: z.boolean().describe('writes are taken'),
+      ready: z.boolean().describe('true: the service accepts writes'),
       sandbox: z.string(),
       open_streams: z.int(),
-      sessions_to_index: z.int().describe('sessions whose newest events cannot be found yet'),
+      sessions_to_index: z.int().describe('sessions whose newest events are not in the search index yet'),
     }),
   },
   createServiceAccount: {
@@ -90,7 +90,7 @@ export const ADMIN_ROUTES = {
   listServiceAccounts: {
     method: 'GET',
     path: '/admin/service-accounts',
-    summary: 'Service accounts',
+    summary: 'List service accounts',
     access: 'admin',
     alias: false,
     status: 200,
@@ -99,7 +99,7 @@ export const ADMIN_ROUTES = {
   revokeServiceAccount: {
     method: 'DELETE',
     path: '/admin/service-accounts/{account_id}',
-    summary: 'Revoke at once',
+    summary: 'Revoke a service account immediately',
     access: 'admin',
     alias: false,
     status: 204,
@@ -124,7 +124,7 @@ export const ADMIN_ROUTES = {
   listUsers: {
     method: 'GET',
     path: '/admin/users',
-    summary: 'Users',
+    summary: 'List users',
     access: 'admin',
     alias: false,
     status: 200,
@@ -133,7 +133,7 @@ export const ADMIN_ROUTES = {
   createLoginLink: {
     method: 'POST',
     path: '/admin/users/{user_id}/login-links',
-    summary: 'A login link for a user who has none: it works once, within a day, and is shown once',
+    summary: 'Create a login link for a user: it works once, within a day, and is shown once',
     access: 'admin',
     alias: false,
     creates: true,

@@ -13,7 +13,7 @@ export const BrowserView = z
     holder: z
       .object({ user_id: z.string(), name: z.string() })
       .nullable()
-      .describe('who drives; null: the agent'),
+      .describe('the user in control; null: the agent'),
     control_until: timestamp.nullable(),
     url: z.string().nullable(),
     title: z.string().nullable(),
@@ -27,7 +27,7 @@ export const BROWSER_ROUTES = {
   getBrowser: {
     method: 'GET',
     path: '/sessions/{id}/browser',
-    summary: 'The browser of a session; 404 `no_browser` where there is none',
+    summary: 'Get the browser of a session; 404 `no_browser` if it has none',
     ...onSession,
     status: 200,
     answer: BrowserView,
@@ -36,11 +36,11 @@ export const BROWSER_ROUTES = {
     method: 'POST',
     path: '/sessions/{id}/browser/control',
     errors: ['control_held', 'no_browser', 'browser_unavailable'],
-    summary: 'Take over the browser, or give it back. One person at a time; an administrator may force it',
+    summary: 'Take or release control of the browser. One user at a time; an administrator may force it',
     ...byPerson,
     body: z.strictObject({
       action: z.enum(['acquire', 'release', 'force']),
-      inbox_item_id: z.string().optional().describe('the item that asks for it'),
+      inbox_item_id: z.string().optional().describe('the inbox item that asks for it'),
     }),
     status: 200,
     answer: z.object({
@@ -58,7 +58,7 @@ export const BROWSER_ROUTES = {
   browserScreenshot: {
     method: 'GET',
     path: '/sessions/{id}/browser/screenshot',
-    summary: 'What the browser shows; 404 while another person drives it',
+    summary: 'Get a screenshot of the browser; 404 while another user controls it',
     ...onSession,
     status: 200,
     answer: z.object({ image: z.string().describe('a data: URL with a JPEG') }),
@@ -68,8 +68,8 @@ export const BROWSER_ROUTES = {
     path: '/sessions/{id}/browser/live-ticket',
     errors: ['no_browser', 'no_control', 'browser_unavailable'],
     summary:
-      'A ticket for the live view, once and within 30 s: a WebSocket to ' +
-      '`/v1/sessions/{id}/browser/live?ticket=`; 404 `no_browser` where there is none',
+      'Create a ticket for the live view, valid once within 30 s: open a WebSocket to ' +
+      '`/v1/sessions/{id}/browser/live?ticket=`; 404 `no_browser` if there is no browser',
     ...byPerson,
     status: 200,
     answer: z.object({ ticket: z.string(), expires_at: timestamp }),

@@ -10,47 +10,47 @@ export const DISCLOSURE_LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'nl'] as cons
 export type DisclosureLanguage = (typeof DISCLOSURE_LANGUAGES)[number]
 
 const DisclosureKeys = z.strictObject({
-  level: z.enum(DISCLOSURE_LEVELS).optional().describe('how much people are told of the AI they talk to'),
-  operator: z.string().min(1).optional().describe('who runs the service, as people know it'),
-  human_contact: z.string().min(1).optional().describe('how a person is reached'),
+  level: z.enum(DISCLOSURE_LEVELS).optional().describe('how detailed the AI disclosure is'),
+  operator: z.string().min(1).optional().describe('public name of the operator of the service'),
+  human_contact: z.string().min(1).optional().describe('how to reach a person'),
   privacy_url: z.url().optional(),
   language: z
     .enum(DISCLOSURE_LANGUAGES)
     .optional()
-    .describe('where the platform does not say the language of its user; en where nobody says'),
+    .describe('language if the platform does not report that of its user; absent: en'),
   texts: z
     .partialRecord(
       z.string().regex(/^[a-z]{2}$/, 'must be a language of two letters'),
       z.partialRecord(z.enum(DISCLOSURE_LEVELS), z.string().min(1)),
     )
     .optional()
-    .describe('by language and level, in place of the texts that come with the service'),
+    .describe('texts by language and level that replace those of the service'),
 })
 export const DisclosureConfig = DisclosureKeys.extend({
   level: z.enum(DISCLOSURE_LEVELS).default('none'),
   require_confirm: z
     .boolean()
     .default(false)
-    .describe('the web UI: messages of people are refused until they have accepted the disclosure'),
+    .describe('web UI: reject messages of a user until the user accepts the disclosure'),
 })
 export type DisclosureConfig = z.infer<typeof DisclosureConfig>
 
 const shared = {
-  agent: z.string().optional().describe('absent: the default agent, which strangers do not get'),
+  agent: z.string().optional().describe('absent: the default agent; required if access is open'),
   access: z
     .enum(['linked', 'allowlist', 'open'])
     .default('linked')
-    .describe('who may speak: accounts that are linked to a user, those and the ones listed, everybody'),
+    .describe('who may write. linked: linked accounts; allowlist: also those in `allow`; open: everyone'),
   allow: z.array(z.string().min(1)).default([]).describe('user ids of the platform, for access: allowlist'),
-  disclosure: DisclosureKeys.optional().describe('keys of the disclosure that are other for this channel'),
+  disclosure: DisclosureKeys.optional().describe('keys of the disclosure that differ for this channel'),
   streaming: z
     .enum(['edits', 'off'])
     .default('edits')
-    .describe('whether an answer is shown while it is written, where the platform edits messages'),
+    .describe('whether to show an answer while it is generated, if the platform can edit messages'),
   on_unknown: z
     .enum(['resend', 'hold'])
     .default('resend')
-    .describe('a part of which it is not known whether the platform took it, and that cannot be asked'),
+    .describe('what to do with a part if it is unknown whether the platform accepted it'),
 }
 
 function hasCredentials(url: string): boolean {
@@ -61,14 +61,14 @@ function hasCredentials(url: string): boolean {
 
 const WebhookChannel = z.strictObject({
   platform: z.literal('webhook'),
-  secret_env: envName.describe('holds whsec_ and the base64 of at least 24 bytes'),
+  secret_env: envName.describe('holds whsec_ followed by at least 24 bytes in base64'),
   callback_url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     // fetch rejects a URL with credentials, so every attempt would fail.
     .refine(url => !hasCredentials(url), {
-      error: 'must not hold a user or password: what comes is signed',
+      error: 'must not contain a user or password: requests are signed instead',
     })
-    .describe('where answers go'),
+    .describe('URL that receives the answers'),
   ...shared,
 })
 
@@ -78,32 +78,32 @@ const SlackChannel = z
     mode: z
       .enum(['events', 'socket'])
       .default('socket')
-      .describe('events: Slack calls this server. socket: this server calls Slack, and needs no address'),
+      .describe('events: Slack calls this server. socket: this server calls Slack and needs no public URL'),
     bot_token_env: envName.describe('holds the bot token, xoxb-…'),
     app_token_env: envName.optional().describe('holds the app-level token, xapp-…; for mode: socket'),
     signing_secret_env: envName.optional().describe('holds the signing secret; for mode: events'),
     groups: z
       .enum(['mention', 'all'])
       .default('mention')
-      .describe('in channels, what is taken: messages that mention the app, or all'),
+      .describe('messages accepted in channels: those that mention the app, or all'),
     reply_in: z
       .enum(['thread', 'channel'])
       .default('thread')
-      .describe('in channels, a conversation is a thread, or the channel'),
+      .describe('what one conversation is in channels: a thread, or the channel'),
     api_url: z
       .url({ protocol: /^https?$/ })
       .default('https://slack.com/api/')
       .transform(url => (url.endsWith('/') ? url : `${url}/`))
-      .describe('of the Web API; another for GovSlack'),
+      .describe('URL of the Web API; GovSlack has another'),
     ...shared,
   })
   .refine(({ mode, app_token_env }) => mode !== 'socket' || app_token_env !== undefined, {
     path: ['app_token_env'],
-    error: 'must be named for mode: socket',
+    error: 'is required for mode: socket',
   })
   .refine(({ mode, signing_secret_env }) => mode !== 'events' || signing_secret_env !== undefined, {
     path: ['signing_secret_env'],
-    error: 'must be named for mode: events',
+    error: 'is required for mode: events',
   })
 
 const origin = z
@@ -117,11 +117,11 @@ const WebsiteChannel = z.strictObject({
   origins: z.array(origin).min(1).describe('the sites that may show the widget'),
   identity_secret_env: envName
     .optional()
-    .describe('holds the secret of at least 32 characters with which the site signs who its visitor is'),
+    .describe('holds a secret of at least 32 characters with which the site signs the identity of a visitor'),
   require_confirm: z
     .boolean()
     .default(false)
-    .describe('messages are refused until the visitor has accepted the disclosure'),
+    .describe('whether to reject messages until the visitor accepts the disclosure'),
   per_address_hour: z
     .strictObject({
       visitors_max: countMax(60, 'new visitors'),
@@ -129,7 +129,7 @@ const WebsiteChannel = z.strictObject({
       mb_max: countMax(100, 'megabytes of messages and files'),
     })
     .prefault({})
-    .describe('what visitors from one address may use within an hour'),
+    .describe('limits for visitors from one address within an hour'),
   per_day: z
     .strictObject({
       visitors_max: countMax(5_000, 'new visitors'),
@@ -138,26 +138,26 @@ const WebsiteChannel = z.strictObject({
       tokens_max: countMax(20_000_000, 'tokens of the conversations'),
     })
     .prefault({})
-    .describe('what all visitors together may use within 24 hours'),
+    .describe('limits for all visitors together within 24 hours'),
   ...shared,
-  access: z.literal('open').describe('visitors are strangers'),
+  access: z.literal('open').describe('always open: visitors have no account'),
 })
 
 const WhatsAppChannel = z.strictObject({
   platform: z.literal('whatsapp'),
   phone_number_id: z.string().regex(/^\d+$/, 'must be the id of the number, in digits'),
   token_env: envName.describe('holds the access token of a system user'),
-  app_secret_env: envName.describe('holds the app secret, with which Meta signs'),
-  verify_token_env: envName.describe('holds what is entered as verify token at Meta'),
+  app_secret_env: envName.describe('holds the app secret with which Meta signs requests'),
+  verify_token_env: envName.describe('holds the verify token that is entered at Meta'),
   template: z
     .strictObject({ name: z.string().min(1), language: z.string().min(2) })
     .optional()
-    .describe('sent where the person must write first, so that they know'),
+    .describe('message template to send if the person must write first'),
   api_url: z
     .url({ protocol: /^https?$/ })
     .default('https://graph.facebook.com/v24.0/')
     .transform(url => (url.endsWith('/') ? url : `${url}/`))
-    .describe('of the Graph API, with its version'),
+    .describe('URL of the Graph API, with its version'),
   ...shared,
 })
 
@@ -168,24 +168,26 @@ const TelegramChannel = z
     mode: z
       .enum(['poll', 'webhook'])
       .default('poll')
-      .describe('poll: this server asks Telegram, and needs no address. webhook: Telegram calls it'),
+      .describe(
+        'poll: this server polls Telegram and needs no public URL. webhook: Telegram calls this server',
+      ),
     public_url: z
       .url({ protocol: /^https$/, error: 'must be an https URL' })
       .transform(url => url.replace(/\/$/, ''))
       .optional()
-      .describe('under which Telegram reaches this server; for mode: webhook'),
+      .describe('URL at which Telegram reaches this server; for mode: webhook'),
     webhook_secret_env: envName
       .optional()
-      .describe('holds 1 to 256 letters, digits, _ or -, by which Telegram is known; for mode: webhook'),
+      .describe('holds the secret that Telegram sends, 1 to 256 letters, digits, _ or -; for mode: webhook'),
     groups: z
       .enum(['mention', 'all'])
       .default('mention')
-      .describe('in groups, what is taken: mentions of the bot, replies to it and commands, or all'),
+      .describe('messages accepted in groups: mentions of the bot, replies to it and commands, or all'),
     api_root: z
       .url({ protocol: /^https?$/ })
       .default('https://api.telegram.org')
       .transform(url => url.replace(/\/$/, ''))
-      .describe('of the Bot API; another for a server of your own'),
+      .describe('URL of the Bot API; change it to use your own server'),
     ...shared,
   })
   .refine(
@@ -197,40 +199,44 @@ const TelegramChannel = z
 const EmailChannel = z
   .strictObject({
     platform: z.literal('email'),
-    address: mailAddress.describe('to which people write, and from which answers come'),
-    imap: ImapServer.optional().describe('where its mailbox is; or webhook_secret_env'),
+    address: mailAddress.describe('address that receives messages and sends answers'),
+    imap: ImapServer.optional().describe('server of its mailbox; alternative: webhook_secret_env'),
     webhook_secret_env: envName
       .optional()
-      .describe('in place of imap: a mail server calls this one with each mail, signed with this secret'),
-    smtp: SmtpServer.describe('takes what goes out'),
+      .describe(
+        'alternative to imap: holds the secret with which a mail server signs each email that it posts',
+      ),
+    smtp: SmtpServer.describe('server that sends its emails'),
     authserv_id: z
       .string()
       .min(1)
       .optional()
-      .describe('of the server whose Authentication-Results are believed'),
+      .describe('id of the server whose Authentication-Results are trusted'),
     reply_address: z
       .string()
-      .regex(/^[^@\s]*\{token\}[^@\s]*@[^@\s]+$/, 'must be a mail address with {token} before the @')
+      .regex(/^[^@\s]*\{token\}[^@\s]*@[^@\s]+$/, 'must be an email address with {token} before the @')
       .optional()
-      .describe('where answers to mails of this channel go, {token} in it'),
-    token_secret_env: envName.optional().describe('holds the secret of at least 32 characters of its tokens'),
-    per_second: z.number().positive().default(1).describe('mails that go out within a second'),
-    per_hour: z.int().min(1).default(100).describe('mails that go out within an hour'),
+      .describe('address for replies to emails of this channel, with {token} in it'),
+    token_secret_env: envName
+      .optional()
+      .describe('holds a secret of at least 32 characters that signs its tokens'),
+    per_second: z.number().positive().default(1).describe('max emails sent per second'),
+    per_hour: z.int().min(1).default(100).describe('max emails sent per hour'),
     ...shared,
-    allow: z.array(mailAddress).default([]).describe('mail addresses, for access: allowlist'),
+    allow: z.array(mailAddress).default([]).describe('email addresses, for access: allowlist'),
   })
   .refine(({ imap, webhook_secret_env }) => (imap === undefined) !== (webhook_secret_env === undefined), {
     path: ['imap'],
-    error: 'is named, or webhook_secret_env is, and not both',
+    error: 'either imap or webhook_secret_env is required, but not both',
   })
   .refine(({ access, authserv_id }) => access === 'open' || authserv_id !== undefined, {
     path: ['authserv_id'],
-    error: 'must be named unless access is open: nothing else says whose mail it is',
+    error: 'is required unless access is open: it authenticates the sender of an email',
   })
   .refine(
     ({ reply_address, token_secret_env }) =>
       (reply_address === undefined) === (token_secret_env === undefined),
-    { path: ['reply_address'], error: 'is named together with token_secret_env' },
+    { path: ['reply_address'], error: 'must be set together with token_secret_env' },
   )
 
 const DiscordChannel = z.strictObject({
@@ -239,15 +245,15 @@ const DiscordChannel = z.strictObject({
   groups: z
     .enum(['mention', 'all'])
     .default('mention')
-    .describe('in servers, what is taken: mentions of the bot and replies to it, or all'),
+    .describe('messages accepted in servers: mentions of the bot and replies to it, or all'),
   reply_in: z
     .enum(['thread', 'channel'])
     .default('thread')
-    .describe('in servers, a conversation is a thread, or the channel'),
+    .describe('what one conversation is in servers: a thread, or the channel'),
   api_url: z
     .url({ protocol: /^https?$/ })
     .default('https://discord.com/api')
-    .describe('of the REST API, without its version'),
+    .describe('URL of the REST API, without its version'),
   ...shared,
 })
 
@@ -263,6 +269,6 @@ export const ChannelConfig = z
   ])
   .refine(({ access, agent }) => access !== 'open' || agent !== undefined, {
     path: ['agent'],
-    error: 'must be named where access is open: strangers do not get the default agent by accident',
+    error: 'is required if access is open: unknown senders must not get the default agent by accident',
   })
 export type ChannelConfig = z.infer<typeof ChannelConfig>

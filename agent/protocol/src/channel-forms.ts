@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { ChannelConfig } from './channel-config.ts'
 
 const ChannelField = z.object({
-  key: z.string().describe('of the settings, or of the secrets; a dot stands before a key of an object'),
+  key: z.string().describe('key of the settings or the secrets; a dot separates an object from its key'),
   kind: z.enum(['text', 'secret', 'choice', 'flag', 'number', 'list']),
   required: z.boolean(),
   hint: z.string(),

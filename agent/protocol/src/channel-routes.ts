@@ -25,38 +25,38 @@ const ChannelView = z
     dead_letters: count,
     last_in_at: timestamp.nullable(),
     last_out_at: timestamp.nullable(),
-    waiting_since: timestamp.nullable().describe('of the oldest event that nobody has taken up'),
+    waiting_since: timestamp.nullable().describe('time of the oldest event that is not processed yet'),
     webhook_path: z.string(),
-    origin: z.enum(['config', 'page']).describe('whether cairn.yaml or an administrator made it'),
+    origin: z.enum(['config', 'page']).describe('whether cairn.yaml or an administrator created it'),
     removed: z
       .boolean()
-      .describe('cairn.yaml made it and names it no more: nothing runs it, and it may be deleted'),
+      .describe('cairn.yaml created it but no longer names it: it is not running and can be deleted'),
     state_since: timestamp,
   })
   .meta({ id: 'Channel' })
 const ChannelSettings = z
   .record(z.string(), z.unknown())
-  .describe('as cairn.yaml has them, with `platform`, without the names of secrets')
+  .describe('as in cairn.yaml, with `platform`, without the names of secrets')
 const ChannelSecrets = z
   .record(z.string().regex(/^[a-z_]+(?:\.[a-z_]+)?$/), z.string().min(1).max(8192))
-  .describe('write-only, by the keys that the form of the platform says')
+  .describe('write-only, by the keys of the form of the platform')
 const ChannelDetail = ChannelView.extend({
-  settings: ChannelSettings.describe('empty for a channel of cairn.yaml'),
-  secrets: z.array(z.string()).describe('which there are'),
+  settings: ChannelSettings.describe('empty for a channel that cairn.yaml created'),
+  secrets: z.array(z.string()).describe('keys of the secrets that are set'),
 }).meta({ id: 'ChannelDetail' })
 const SenderView = z
   .object({
     platform_user_id: z.string(),
     name: z.string().nullable(),
-    verdict: z.enum(['allowed', 'blocked']).nullable().describe('null: what `access` says holds'),
-    user_id: z.string().nullable().describe('the user whom the sender is linked to'),
+    verdict: z.enum(['allowed', 'blocked']).nullable().describe('null: `access` decides'),
+    user_id: z.string().nullable().describe('the user that the sender is linked to'),
     last_seen_at: timestamp,
   })
   .meta({ id: 'ChannelSender' })
 const DeliveryView = z
   .object({
-    id: z.string().describe('its key, which is the same at every attempt'),
-    session_id: z.string().nullable().describe('null: a notice that no session wrote'),
+    id: z.string().describe('the same for every attempt'),
+    session_id: z.string().nullable().describe('null: a message of the service that belongs to no session'),
     event_id: count,
     part: count,
     state: z.string(),
@@ -72,7 +72,7 @@ export const CHANNEL_ROUTES = {
     method: 'POST',
     path: '/channel-links',
     errors: ['wrong_state'],
-    summary: 'A code that links an account of a messaging channel to you: send it there as /link CODE',
+    summary: 'Create a code that links your account of a messaging channel; send it there as /link CODE',
     access: 'user',
     alias: false,
     status: 201,
@@ -81,7 +81,7 @@ export const CHANNEL_ROUTES = {
   listChannelLinks: {
     method: 'GET',
     path: '/channel-links',
-    summary: 'The accounts of messaging channels that are linked to you',
+    summary: 'List your linked accounts of messaging channels',
     access: 'user',
     alias: false,
     status: 200,
@@ -90,7 +90,7 @@ export const CHANNEL_ROUTES = {
   deleteChannelLink: {
     method: 'DELETE',
     path: '/channel-links/{link_id}',
-    summary: 'Unlink an account at once: its next message begins a session that is not yours',
+    summary: 'Unlink an account immediately; its next message starts a session that is not yours',
     access: 'user',
     alias: false,
     status: 204,
@@ -98,7 +98,7 @@ export const CHANNEL_ROUTES = {
   listChannels: {
     method: 'GET',
     path: '/admin/channels',
-    summary: 'The connections to messaging channels, and what is wrong with them',
+    summary: 'List the connections to messaging channels with their state and last error',
     access: 'admin',
     alias: false,
     status: 200,
@@ -108,14 +108,14 @@ export const CHANNEL_ROUTES = {
     method: 'POST',
     path: '/admin/channels',
     errors: ['wrong_state', 'unknown_agent'],
-    summary: 'Connect a messaging platform: it is running when its state says so',
+    summary: 'Connect a messaging platform; it is running once its state is live',
     access: 'admin',
     alias: false,
     body: z.strictObject({
       name: z
         .string()
         .max(60)
-        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'letters, digits, dot, dash and underscore only'),
+        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must be letters, digits, dots, dashes and underscores'),
       settings: ChannelSettings,
       secrets: ChannelSecrets.default({}),
     }),
@@ -125,7 +125,7 @@ export const CHANNEL_ROUTES = {
   channelForms: {
     method: 'GET',
     path: '/admin/channel-forms',
-    summary: 'What each platform needs to be connected',
+    summary: 'List the settings and secrets that each platform needs',
     access: 'admin',
     alias: false,
     status: 200,
@@ -134,7 +134,7 @@ export const CHANNEL_ROUTES = {
   getChannel: {
     method: 'GET',
     path: '/admin/channels/{channel_id}',
-    summary: 'A connection with its settings, without its secrets',
+    summary: 'Get a connection with its settings, without its secrets',
     access: 'admin',
     alias: false,
     status: 200,
@@ -143,7 +143,7 @@ export const CHANNEL_ROUTES = {
   changeChannel: {
     method: 'PATCH',
     path: '/admin/channels/{channel_id}',
-    summary: 'Change a connection that was made here: its settings as a whole, secrets one by one',
+    summary: 'Change a connection that was created here: replaces all settings, but only the given secrets',
     access: 'admin',
     alias: false,
     body: z.strictObject({ settings: ChannelSettings.optional(), secrets: ChannelSecrets.optional() }),
@@ -153,7 +153,7 @@ export const CHANNEL_ROUTES = {
   deleteChannel: {
     method: 'DELETE',
     path: '/admin/channels/{channel_id}',
-    summary: 'End a connection that was made here; its sessions stay',
+    summary: 'Delete a connection that was created here; its sessions stay',
     access: 'admin',
     alias: false,
     status: 204,
@@ -161,7 +161,7 @@ export const CHANNEL_ROUTES = {
   enableChannel: {
     method: 'POST',
     path: '/admin/channels/{channel_id}/enable',
-    summary: 'Try a connection anew: what is disabled, or was refused, stays so until then',
+    summary: 'Enable a connection that was disabled or rejected',
     access: 'admin',
     alias: false,
     status: 204,
@@ -169,7 +169,7 @@ export const CHANNEL_ROUTES = {
   disableChannel: {
     method: 'POST',
     path: '/admin/channels/{channel_id}/disable',
-    summary: 'Let nothing in or out of a connection until somebody enables it',
+    summary: 'Disable a connection: no messages are received or sent until it is enabled',
     access: 'admin',
     alias: false,
     status: 204,
@@ -177,11 +177,11 @@ export const CHANNEL_ROUTES = {
   testChannel: {
     method: 'POST',
     path: '/admin/channels/{channel_id}/test',
-    summary: 'Send a test message; its delivery says what becomes of it',
+    summary: 'Send a test message; its delivery reports the result',
     access: 'admin',
     alias: false,
     body: z.strictObject({
-      to: z.string().min(1).max(200).describe('a conversation, in the platform’s own words'),
+      to: z.string().min(1).max(200).describe('id of a conversation on the platform'),
     }),
     status: 202,
     answer: z.object({ delivery_id: z.string() }),
@@ -189,7 +189,7 @@ export const CHANNEL_ROUTES = {
   getDelivery: {
     method: 'GET',
     path: '/admin/channels/{channel_id}/deliveries/{delivery_id}',
-    summary: 'What became of one part',
+    summary: 'Get a delivery: one part of an answer',
     access: 'admin',
     alias: false,
     status: 200,
@@ -198,7 +198,7 @@ export const CHANNEL_ROUTES = {
   listDeliveries: {
     method: 'GET',
     path: '/admin/channels/{channel_id}/deliveries',
-    summary: 'The newest hundred parts in a state: dead letters, say',
+    summary: 'List the newest 100 deliveries in a state; default: the failed ones',
     access: 'admin',
     alias: false,
     query: z.object({ state: z.enum(['waiting', 'unknown', 'sent', 'dead']).default('dead') }),
@@ -208,7 +208,7 @@ export const CHANNEL_ROUTES = {
   retryDelivery: {
     method: 'POST',
     path: '/admin/channels/{channel_id}/deliveries/{delivery_id}/retry',
-    summary: 'Send a dead letter again, and what of its event follows it',
+    summary: 'Retry a failed delivery and the parts of the same event that follow it',
     access: 'admin',
     alias: false,
     status: 204,
@@ -216,7 +216,7 @@ export const CHANNEL_ROUTES = {
   dropDelivery: {
     method: 'POST',
     path: '/admin/channels/{channel_id}/deliveries/{delivery_id}/drop',
-    summary: 'Give up a dead letter: it is listed no more',
+    summary: 'Discard a failed delivery',
     access: 'admin',
     alias: false,
     status: 204,
@@ -224,7 +224,7 @@ export const CHANNEL_ROUTES = {
   listSenders: {
     method: 'GET',
     path: '/admin/channels/{channel_id}/senders',
-    summary: 'The hundred people who wrote last, whether or not they were heard',
+    summary: 'List the last 100 senders, including rejected ones',
     access: 'admin',
     alias: false,
     status: 200,
@@ -233,7 +233,7 @@ export const CHANNEL_ROUTES = {
   judgeSender: {
     method: 'POST',
     path: '/admin/channels/{channel_id}/senders/{sender}/verdict',
-    summary: 'Allow or block a sender: a blocked one is not heard, whatever `access` says',
+    summary: 'Allow or block a sender; messages of a blocked sender are rejected, whatever `access` is',
     access: 'admin',
     alias: false,
     body: z.strictObject({ verdict: z.enum(['allowed', 'blocked']).nullable() }),

@@ -10,8 +10,8 @@ import { ResearchLevels } from './research.ts'
 
 const name = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must be of letters, digits, dot, dash and underscore only')
-const modelName = z.string().regex(/^[^/\s]+\/\S+$/, 'must read <provider>/<model>')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must contain only letters, digits, dots, dashes and underscores')
+const modelName = z.string().regex(/^[^/\s]+\/\S+$/, 'must have the form <provider>/<model>')
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
 
 export const ProviderConfig = z.discriminatedUnion('kind', [
@@ -52,22 +52,20 @@ export const EgressConfig = z.strictObject({
   allow: z
     .array(z.string())
     .default([])
-    .describe('host names; never opens a private address, whatever the name leads to'),
+    .describe('host names; never allows a private address, whatever the name resolves to'),
   deny: z.array(z.string()).default([]),
   internal: z
     .array(
       z
         .string()
-        .regex(/^[^*]+$/, 'must be a host name or an address in full, without a wildcard')
+        .regex(/^[^*]+$/, 'must be a full host name or address, without a wildcard')
         .regex(
           /^(?:[^:]*|[\d.]+:\d+|\[[^\]]+\](?::\d+)?|[^.[]*:[^[]*:[^[]*)$/,
-          'has a port behind a name: an address may have one (127.0.0.1:8080), a name opens all of its ports',
+          'has a port after a name: only an address may have one (127.0.0.1:8080); a name allows all ports',
         ),
     )
     .default([])
-    .describe(
-      'host names and addresses that may be private ones; an address with a port opens that port only',
-    ),
+    .describe('host names and addresses that may be private; an address with a port allows only that port'),
 })
 
 export const GovernanceConfig = z.strictObject({
@@ -103,7 +101,7 @@ const mcpServers = z
         context.addIssue({
           code: 'custom',
           path: [server],
-          message: `has tools of the same names as ${other}: a dot is a "_" in names of tools`,
+          message: `has the same tool names as ${other}: a dot becomes "_" in tool names`,
         })
       names.set(plain, server)
     }
@@ -118,31 +116,37 @@ const maxAnswerMb = z
 const pin = z
   .record(z.string(), z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hexadecimal digits'))
   .optional()
-  .describe('definitions by name of the tool: other tools, and other definitions, are left out and logged')
+  .describe('SHA-256 of each definition by tool name; other tools and definitions are skipped and logged')
 
 export const McpServerConfig = z.union([
   z.strictObject({
     command: z.string(),
     args: z.array(z.string()).default([]),
-    env: z.array(envName).default([]).describe('variables handed on by name'),
+    env: z.array(envName).default([]).describe('names of environment variables that the server receives'),
     read_only: z.array(z.string()).default([]),
     pin,
     max_answer_mb: maxAnswerMb,
     sandbox: z
       .enum(['box', 'none'])
       .default('box')
-      .describe('none: it has the rights of this server; box: where there is no box it is left out'),
+      .describe(
+        '`none`: has the rights of this server; `box`: sandboxed, and skipped if there is no sandbox',
+      ),
     network: z
       .enum(['none', 'proxy', 'open'])
       .optional()
-      .describe('of its box, and no more than sandbox.network; absent: that'),
-    egress: EgressConfig.prefault({}).describe('what its box reaches through the proxy'),
+      .describe('network of its sandbox, at most sandbox.network; absent: sandbox.network'),
+    egress: EgressConfig.prefault({}).describe('hosts that its sandbox can reach through the proxy'),
     files: z
       .array(z.string().regex(/^\//, 'must be an absolute path'))
       .default([])
-      .describe('files and folders that its box sees beside the system, to be read only'),
-    memory_mb: z.int().min(64).optional().describe('of all its processes; absent: sandbox.memory_mb'),
-    pids: z.int().min(16).optional().describe('processes at once; absent: sandbox.pids'),
+      .describe('files and folders that its sandbox can read, besides the system'),
+    memory_mb: z
+      .int()
+      .min(64)
+      .optional()
+      .describe('max memory of all its processes; absent: sandbox.memory_mb'),
+    pids: z.int().min(16).optional().describe('max processes at a time; absent: sandbox.pids'),
   }),
   z.strictObject({
     url: z.url(),
@@ -164,44 +168,45 @@ export const SagaConfig = z.strictObject({
         args: z
           .record(z.string(), z.unknown())
           .default({})
-          .describe('{{arguments.x}} and {{result.x}} stand for what the call was given and gave'),
+          .describe('{{arguments.x}} and {{result.x}} are replaced by values of the call'),
       }),
     )
     .default({})
-    .describe('by name of a tool: the tool that takes its effect back'),
+    .describe('by tool name: the tool that undoes its effect'),
 })
 
 export const AdvisorConfig = z
   .strictObject({
     model: modelName.optional().describe('absent: no advisor'),
-    every_iterations: z.int().min(1).default(10).describe('within a turn, an opinion on the work so far'),
+    every_iterations: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('iterations of a turn between two requests for advice'),
     before_finish: z
       .boolean()
       .default(true)
-      .describe('a last look at a turn that used tools, before it ends'),
+      .describe('whether the advisor checks a turn that used tools before it ends'),
     max_per_turn: z.int().min(1).max(20).default(2),
     max_tokens: z.int().positive().default(700),
     timeout_s: z.number().positive().default(20),
   })
-  .describe('a second model that looks over the shoulder of the first and advises it')
+  .describe('a second model that comments on the work of the first one')
 export type AdvisorConfig = z.infer<typeof AdvisorConfig>
 
 export const ReviewConfig = z
   .strictObject({
-    memory: z
-      .boolean()
-      .default(false)
-      .describe('what is worth remembering of the user goes into a memory file'),
+    memory: z.boolean().default(false).describe('whether to store facts about the user in a memory file'),
     skills: z
       .boolean()
       .default(false)
-      .describe('procedures worth keeping are proposed as skills; the accepted ones are offered'),
+      .describe('whether to propose reusable procedures as skills; accepted skills become available'),
     every_turns: z.int().min(1).default(5),
     model: modelName.optional().describe('absent: the summary model, else the model of the agent'),
     max_tokens: z.int().positive().default(2000),
     timeout_s: z.number().positive().default(120),
   })
-  .describe('a look back over the session, in the background, after so many turns')
+  .describe('a review of the session in the background, every `every_turns` turns')
 export type ReviewConfig = z.infer<typeof ReviewConfig>
 
 export const AgentInboxConfig = z
@@ -212,9 +217,9 @@ export const AgentInboxConfig = z
       .number()
       .nonnegative()
       .default(10)
-      .describe('work that took so long is announced when it is over; 0: all work'),
+      .describe('work that took at least this long is reported when it ends; 0: all work'),
   })
-  .describe('when an agent tells of itself')
+  .describe('when an agent reports progress and completion')
 export type AgentInboxConfig = z.infer<typeof AgentInboxConfig>
 
 export const SessionBudget = z
@@ -226,9 +231,9 @@ export const SessionBudget = z
       .positive()
       .max(366 * 24 * 60)
       .optional()
-      .describe('from the moment a worker first takes it up; at most a year'),
+      .describe('counted from the first claim of the session; at most a year'),
   })
-  .describe('what a session and all below it may use')
+  .describe('limits for a session and all its descendants')
 export type SessionBudget = z.infer<typeof SessionBudget>
 
 export const WorkersConfig = z
@@ -237,16 +242,13 @@ export const WorkersConfig = z
     agents: z
       .array(z.string())
       .default(['self'])
-      .describe('agents that a worker may be; self: the same as its parent'),
-    models: z
-      .array(modelName)
-      .default([])
-      .describe('models that a worker may be given beside that of its agent'),
-    max_depth: z.int().min(1).max(8).default(2).describe('1: workers have no workers of their own'),
-    max_open: z.int().min(1).max(64).default(8).describe('workers of one session at a time'),
-    max_total: z.int().min(1).max(1000).default(50).describe('workers of a whole tree within 24 hours'),
-    max_iterations: z.int().min(1).max(1000).default(30).describe('of one worker'),
-    may_ask: z.boolean().default(true).describe('whether a worker may ask the user'),
+      .describe('agents that a worker may use; self: the agent of its parent'),
+    models: z.array(modelName).default([]).describe('models that a worker may use besides that of its agent'),
+    max_depth: z.int().min(1).max(8).default(2).describe('1: workers cannot create workers'),
+    max_open: z.int().min(1).max(64).default(8).describe('max open workers of one session'),
+    max_total: z.int().min(1).max(1000).default(50).describe('max workers of a session tree within 24 hours'),
+    max_iterations: z.int().min(1).max(1000).default(30).describe('max iterations of one worker'),
+    may_ask: z.boolean().default(true).describe('whether a worker may ask the user questions'),
     budget: z
       .strictObject({
         max_tokens: z.int().min(2000).nullable().default(500_000),
@@ -255,17 +257,17 @@ export const WorkersConfig = z
       })
       .prefault({})
       .describe(
-        'of one worker and all below it, at most its share of what is left to its parent; null: no limit',
+        'limits for a worker and its descendants, at most its share of what its parent has left; null: none',
       ),
   })
-  .describe('sessions that the agent makes to work for it')
+  .describe('child sessions that work for the agent')
 export type WorkersConfig = z.infer<typeof WorkersConfig>
 
 export const AgentConfig = z.strictObject({
   description: z
     .string()
     .optional()
-    .describe('what it is good for: told to agents that may have it as a worker'),
+    .describe('what the agent is good at; shown to agents that may use it as a worker'),
   model: modelName.optional(),
   escalation_model: modelName.optional(),
   summary_model: modelName.optional(),
@@ -280,9 +282,9 @@ export const AgentConfig = z.strictObject({
   saga: SagaConfig.prefault({}),
   missions: z
     .strictObject({
-      evaluator_model: modelName.optional().describe('absent: that of goals'),
-      max_iterations: z.int().min(1).max(20).default(20).describe('rounds of a mission that says nothing'),
-      budget: SessionBudget.prefault({}).describe('of a mission that says nothing, over its whole tree'),
+      evaluator_model: modelName.optional().describe('absent: the evaluator model of goals'),
+      max_iterations: z.int().min(1).max(20).default(20).describe('default max rounds of a mission'),
+      budget: SessionBudget.prefault({}).describe('default budget of a mission, for its whole session tree'),
     })
     .prefault({}),
   goals: z
@@ -296,13 +298,13 @@ export const AgentConfig = z.strictObject({
     })
     .prefault({})
     .describe(
-      'budgets of one goal, counted from its definition; a goal beyond one of them fails within one call',
+      'limits for one goal, counted from its definition; a goal that exceeds one fails within one model call',
     ),
   advisor: AdvisorConfig.prefault({}),
   review: ReviewConfig.prefault({}),
   inbox: AgentInboxConfig.prefault({}),
   workers: WorkersConfig.prefault({}),
-  board: z.boolean().default(true).describe('whether it shares notes with the other sessions of its tree'),
+  board: z.boolean().default(true).describe('whether the agent shares notes with other sessions of its tree'),
   governance: GovernanceConfig.prefault({}),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
@@ -321,75 +323,82 @@ export const SandboxConfig = z
     terminal: z
       .enum(['boxed', 'unboxed'])
       .default('boxed')
-      .describe(
-        'unboxed: commands have the rights of this server; boxed: without a box there is no terminal',
-      ),
+      .describe('`unboxed`: commands have the rights of this server; `boxed`: no terminal without a sandbox'),
     provider: z
       .enum(['bubblewrap', 'container'])
       .default('bubblewrap')
-      .describe('what makes the boxes; container: podman, without a browser'),
+      .describe('how sandboxes are created; container: by Podman, without a browser'),
     runtime: z
       .string()
       .min(1)
       .nullable()
       .default(null)
-      .describe('of containers, a name that podman knows or a path: runsc is gVisor; null: its own choice'),
+      .describe(
+        'OCI runtime, a name that Podman knows or a path; runsc is gVisor; null: the default of Podman',
+      ),
     image: z
       .string()
       .regex(/^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/, 'must name an image by its digest: name@sha256:…')
       .nullable()
       .default(null)
-      .describe('of containers, with bash, perl and coreutils; null: the programs of this machine'),
+      .describe('container image with bash, perl and coreutils; null: the programs of this machine'),
     network: z
       .enum(['none', 'proxy', 'open'])
       .default('proxy')
       .describe(
-        'what a box can reach; proxy: what governance.egress allows, through a proxy that judges every ' +
-          'connection; open: all that this machine can',
+        'what a sandbox can reach. proxy: what governance.egress allows, through a proxy that checks every ' +
+          'connection; open: everything that this machine can reach',
       ),
     ports: z
       .array(z.int().min(1).max(65_535))
       .default([])
-      .describe('ports beside 80 and 443 that the proxy connects to'),
-    memory_mb: z.int().min(64).default(2048).describe('of all processes of a command together'),
-    pids: z.int().min(16).default(512).describe('processes of a command at once'),
-    cpus: z.number().positive().default(2).describe('processors; only where a control group is delegated'),
-    file_mb: z.int().positive().default(1024).describe('one file that a command writes'),
-    open_files: z.int().min(64).default(4096).describe('of one process'),
-    workspace_mb: z.int().positive().default(2048).describe('all files of a workspace, on disk'),
-    workspace_files: z.int().positive().default(50_000).describe('files and folders of a workspace'),
-    tmp_mb: z.int().positive().default(512).describe('/tmp of a box; it is memory'),
+      .describe('ports besides 80 and 443 that the proxy connects to'),
+    memory_mb: z.int().min(64).default(2048).describe('max memory of all processes of a command'),
+    pids: z.int().min(16).default(512).describe('max processes of a command at a time'),
+    cpus: z
+      .number()
+      .positive()
+      .default(2)
+      .describe('max processors; applies only if a control group is delegated'),
+    file_mb: z.int().positive().default(1024).describe('max size of one file that a command writes'),
+    open_files: z.int().min(64).default(4096).describe('max open files of one process'),
+    workspace_mb: z.int().positive().default(2048).describe('max disk space of a workspace'),
+    workspace_files: z.int().positive().default(50_000).describe('max files and folders of a workspace'),
+    tmp_mb: z.int().positive().default(512).describe('max size of /tmp in a sandbox; it uses memory'),
   })
   .refine(({ terminal, network }) => terminal === 'boxed' || network === 'open', {
     path: ['network'],
-    error:
-      'must be open where sandbox.terminal is unboxed, for such a command has the network of this machine',
+    error: 'must be open if sandbox.terminal is `unboxed`: such commands use the network of this machine',
   })
   .refine(({ provider, runtime, image }) => provider === 'container' || (runtime ?? image) === null, {
     path: ['provider'],
-    error: 'must be container where sandbox.runtime or sandbox.image is set',
+    error: 'must be container if sandbox.runtime or sandbox.image is set',
   })
-  .describe('what the commands of the terminal run in')
+  .describe('isolation and limits of terminal commands')
 export type SandboxConfig = z.infer<typeof SandboxConfig>
 
 export const BrowserConfig = z
   .strictObject({
     enabled: z.boolean().default(true),
-    executable: z.string().min(1).default('chromium').describe('a program in a folder that boxes see'),
+    executable: z
+      .string()
+      .min(1)
+      .default('chromium')
+      .describe('a program in a folder that sandboxes can read'),
     cdp: z
       .strictObject({ url_env: envName })
       .nullable()
       .default(null)
-      .describe('a browser elsewhere in place of one here: the variable that has its CDP address'),
-    idle_minutes: z.number().positive().default(10).describe('without use, then it is closed'),
-    max: z.int().min(1).default(4).describe('browsers of one worker at a time'),
-    memory_mb: z.int().min(256).default(1536).describe('of one browser and all its processes'),
-    evaluate: z.boolean().default(false).describe('whether agents may run JavaScript of their own in pages'),
+      .describe('a remote browser: the environment variable that holds its CDP URL'),
+    idle_minutes: z.number().positive().default(10).describe('idle time after which a browser is closed'),
+    max: z.int().min(1).default(4).describe('max browsers of one runner at a time'),
+    memory_mb: z.int().min(256).default(1536).describe('max memory of one browser with all its processes'),
+    evaluate: z.boolean().default(false).describe('whether agents may run JavaScript in pages'),
     pdf: z.boolean().default(false).describe('whether agents may save pages as PDF'),
     secrets: z
       .record(name, z.strictObject({ value_env: envName, origins: z.array(z.url()).min(1) }))
       .default({})
-      .describe('what an agent may type as {{secret:name}} on these origins, without reading it'),
+      .describe('secrets that an agent can type as {{secret:name}} on these origins but cannot read'),
   })
   .describe('the browser of a session')
 export type BrowserConfig = z.infer<typeof BrowserConfig>
@@ -400,8 +409,8 @@ export const SchedulesConfig = z
     tool: z
       .enum(['ask', 'allow', 'off'])
       .default('ask')
-      .describe('whether agents may make schedules themselves; ask: a person approves each'),
-    timezone: z.string().default('UTC').describe('of cron expressions that name none'),
+      .describe('whether agents may create schedules; ask: a person approves each one'),
+    timezone: z.string().default('UTC').describe('time zone of schedules that name none'),
     max_per_principal: z.int().positive().default(50),
     max_per_session: z.int().positive().default(10),
     max_running: z
@@ -409,76 +418,79 @@ export const SchedulesConfig = z
       .positive()
       .nullable()
       .default(3)
-      .describe('runs of one user or service account at a time; the others wait'),
-    expires_days: z.number().positive().default(7).describe('of what agents and /loop make'),
-    late_s: z.number().positive().default(300).describe('so late a slot still counts as on time'),
-    max_failures: z.int().positive().default(5).describe('so many in a row pause a schedule'),
+      .describe('max runs of one user or service account at a time; others wait'),
+    expires_days: z
+      .number()
+      .positive()
+      .default(7)
+      .describe('days after which schedules of agents and /loop expire'),
+    late_s: z.number().positive().default(300).describe('max delay with which a run still counts as on time'),
+    max_failures: z.int().positive().default(5).describe('consecutive failures that pause a schedule'),
     keep_runs_days: z
       .number()
       .positive()
       .max(30)
       .default(7)
-      .describe('so long after its end the session of a run is archived'),
+      .describe('days after its end until the session of a run is archived'),
   })
-  .describe('runs of an agent at times')
+  .describe('scheduled runs of agents')
 export type SchedulesConfig = z.infer<typeof SchedulesConfig>
 
 export const CodeConfig = z
   .strictObject({
-    default: name.default('cairn').describe('the agent of /code and run_coding_agent that is not named'),
+    default: name.default('cairn').describe('the agent of /code and run_coding_agent if none is named'),
     tool: z
       .enum(['ask', 'allow', 'off'])
       .default('ask')
-      .describe('whether agents may begin runs themselves; ask: a person approves each'),
-    max: z.int().positive().default(2).describe('runs at a time in one worker; the others wait in line'),
-    minutes: z.number().positive().default(60).describe('the longest that one process of a run may work'),
+      .describe('whether agents may start coding runs; ask: a person approves each one'),
+    max: z.int().positive().default(2).describe('max runs of one runner at a time; others wait'),
+    minutes: z.number().positive().default(60).describe('max minutes that one process of a run may work'),
     max_cost_usd: z
       .number()
       .positive()
       .nullable()
       .default(5)
-      .describe('of a run, where its model has a price'),
-    max_tokens: z.int().positive().nullable().default(null).describe('of a run, in and out'),
+      .describe('max cost of a run, if its model has a price'),
+    max_tokens: z.int().positive().nullable().default(null).describe('max input and output tokens of a run'),
     approval_wait_s: z
       .number()
       .nonnegative()
       .default(120)
-      .describe('so long a run keeps its process while a person is asked; then it is parked'),
+      .describe('seconds that a run keeps its process while it waits for an approval; then it is parked'),
     agents: z
       .record(
         name,
         z.strictObject({
-          command: z.string().optional().describe('absent: the agent of that name that is known'),
+          command: z.string().optional().describe('absent: the known agent of that name'),
           args: z.array(z.string()).default([]),
           model: modelName.optional().describe('absent: the model of the session'),
           env: z.record(z.string(), z.string()).default({}),
         }),
       )
       .default({})
-      .describe('agents beside the built-in one'),
+      .describe('agents besides the built-in one'),
     repos: z
       .record(
         name,
         z.strictObject({
           url: z
             .url({ protocol: /^https?$/ })
-            .refine(
-              url => new URL(url).username === '',
-              'its token goes into token_env, not into the address',
-            )
-            .describe('of a git repository, over HTTP'),
-          token_env: envName.optional().describe('the variable that has its token; absent: it needs none'),
-          user: z.string().min(1).default('x-access-token').describe('that the token is the password of'),
+            .refine(url => new URL(url).username === '', 'must not contain a token: use token_env')
+            .describe('URL of a Git repository, over HTTP'),
+          token_env: envName
+            .optional()
+            .describe('environment variable that holds its token; absent: no token'),
+          user: z.string().min(1).default('x-access-token').describe('user name that the token belongs to'),
         }),
       )
       .default({})
-      .describe('repositories that a run can work in; their tokens stay outside its box'),
+      .describe('repositories that a run can work in; their tokens stay outside its sandbox'),
     push: z
       .enum(['ask', 'allow', 'off'])
       .default('ask')
       .describe('whether a run may push to its repository; ask: a person approves each push'),
   })
-  .describe('coding agents that work in a box')
+  .describe('coding agents that work in a sandbox')
 export type CodeConfig = z.infer<typeof CodeConfig>
 
 export const Config = z.strictObject({
@@ -504,22 +516,23 @@ export const Config = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .transform(url => url.replace(/\/$/, ''))
     .optional()
-    .describe('under which people reach the web UI: links in mails and notices begin with it'),
+    .describe('URL of the web UI; links in emails and notifications begin with it'),
   disclosure: DisclosureConfig.prefault({}),
-  channels: z.record(name, ChannelConfig).default({}).describe('messaging channels, by a name of yours'),
-  notices: noticesConfig(EgressConfig.prefault({}).describe('where webhooks of people may go')).prefault({}),
+  channels: z
+    .record(name, ChannelConfig)
+    .default({})
+    .describe('messaging channels, by a name that you choose'),
+  notices: noticesConfig(EgressConfig.prefault({}).describe('hosts that webhooks may call')).prefault({}),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
-  workspaces: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('a directory for the workspaces of the sessions, apart from the data directory'),
+  workspaces: z.string().min(1).optional().describe('a directory for workspaces, outside the data directory'),
   mcp_servers: mcpServers.default({}),
   sandbox: SandboxConfig.prefault({}),
   browser: BrowserConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),
   code: CodeConfig.prefault({}),
-  research: ResearchLevels.prefault({}).describe('when research that adds nothing is told so, turned, ended'),
+  research: ResearchLevels
+    .prefault({})
+    .describe('branches without improvement until research is warned, redirected, ended'),
   auth: z
     .strictObject({
       issuer: z.url().optional(),
@@ -532,13 +545,13 @@ export const Config = z.strictObject({
             .regex(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, 'must be an address or a network such as 10.0.0.0/8'),
         )
         .default([])
-        .describe('addresses and networks whose X-Forwarded-For says who asks'),
+        .describe('addresses and networks whose X-Forwarded-For is trusted'),
       share_days: z
         .int()
         .min(0)
         .max(365)
         .default(0)
-        .describe('so many days a link lives that shows a session to whoever has it; 0: there are none'),
+        .describe('days after which a share link of a session expires; 0: no share links'),
     })
     .prefault({}),
   limits: z
@@ -546,11 +559,7 @@ export const Config = z.strictObject({
       llm_heartbeat_s: z.number().positive().default(15),
       llm_stale_s: z.number().positive().default(180),
       llm_stale_reasoning_s: z.number().positive().default(600),
-      llm_call_s: z
-        .number()
-        .positive()
-        .default(3600)
-        .describe('the longest that one call of a model may take'),
+      llm_call_s: z.number().positive().default(3600).describe('max duration of one model call'),
       llm_retries: z.int().min(0).max(10).default(3),
       delta_coalesce_ms: z.number().nonnegative().default(40),
       delta_keep_s: z.number().nonnegative().default(600),
@@ -561,45 +570,43 @@ export const Config = z.strictObject({
         .int()
         .positive()
         .default(8)
-        .describe('workers of one tree of sessions that run at a time; the others wait their turn'),
+        .describe('max workers of one session tree that run at a time; others wait'),
       principal_turns: z
         .int()
         .positive()
         .nullable()
         .default(null)
-        .describe('turns of one user or service account that run at a time; null: no limit'),
+        .describe('max turns of one user or service account that run at a time; null: no limit'),
       child_share: z
         .number()
         .positive()
         .max(1)
         .default(0.75)
-        .describe('part of the places of a process that workers may take, at least one place'),
+        .describe('share of concurrent_turns that workers may use; at least one turn'),
       requests_per_minute: z.int().positive().default(6000),
       streams_per_principal: z
         .int()
         .positive()
         .default(1000)
-        .describe('event streams that one user or service account has open at a time, in one process'),
+        .describe('max open event streams of one user or service account in one process'),
       delegation_stale_s: z
         .number()
         .positive()
         .default(60)
-        .describe("so long a delegated worker is silent before its parent's log tells of it"),
-      delegation_stale_tool_s: z.number().positive().default(180).describe('the same, while it is in a tool'),
+        .describe('idle time after which a delegated worker is reported in the log of its parent'),
+      delegation_stale_tool_s: z.number().positive().default(180).describe('the same while it runs a tool'),
       drain_s: z.number().nonnegative().default(20),
       archive_grace_s: z
         .number()
         .positive()
         .default(30)
-        .describe(
-          'seconds for which the files of an archived session stay after a process found it archived',
-        ),
+        .describe('seconds that the files of an archived session are kept after a process finds it archived'),
       compact_at: z
         .number()
         .positive()
         .max(1)
         .default(0.75)
-        .describe('part of the context window at which a conversation is summarised'),
+        .describe('share of the context window at which a conversation is summarised'),
     })
     .prefault({}),
 })

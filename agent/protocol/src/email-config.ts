@@ -9,17 +9,17 @@ const keys = {
   security: z
     .enum(['tls', 'starttls', 'none'])
     .default('tls')
-    .describe('none: only to a server on this machine'),
+    .describe('none: only for a server on this machine'),
   user: z.string().min(1).optional(),
   password_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
     .optional()
-    .describe('holds the password of the user, often one made for this program alone'),
+    .describe('holds the password of the user, often an app password'),
 }
 const isPrivate = ({ host, security }: { host: string; security: string }): boolean =>
   security !== 'none' || LOOPBACK.includes(host)
-const PRIVATE = { path: ['security'], error: 'may be none only where the host is this machine' }
+const PRIVATE = { path: ['security'], error: 'may be none only if the host is this machine' }
 const isPaired = ({
   user,
   password_env,
@@ -27,7 +27,7 @@ const isPaired = ({
   user?: string | undefined
   password_env?: string | undefined
 }): boolean => (user === undefined) === (password_env === undefined)
-const PAIRED = { path: ['user'], error: 'is named together with password_env' }
+const PAIRED = { path: ['user'], error: 'must be set together with password_env' }
 
 /** The default port is 993 with TLS, otherwise 143. */
 export const ImapServer = z
@@ -44,4 +44,4 @@ export type ImapServer = z.infer<typeof ImapServer>
 export const SmtpServer = z.strictObject(keys).refine(isPrivate, PRIVATE).refine(isPaired, PAIRED)
 export type SmtpServer = z.infer<typeof SmtpServer>
 
-export const mailAddress = z.email('must be a mail address').transform(address => address.toLowerCase())
+export const mailAddress = z.email('must be an email address').transform(address => address.toLowerCase())

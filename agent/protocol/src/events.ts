@@ -255,11 +255,11 @@ export const SkillOverride = z
     body: z.string().min(1),
   })
   .describe(
-    '`metadata.skill_override` of a `/<skill>` message: a candidate text in place of the body of the skill',
+    '`metadata.skill_override` of a `/<skill>` message: a candidate text that replaces the body of the skill',
   )
 export const ExpertTrace = z
   .array(z.strictObject({ name: z.string(), ok: z.boolean(), error: z.string().optional() }))
-  .describe('calls of tools that the expert made, in order')
+  .describe('tool calls of the expert, in order')
 export const Todo = z.strictObject({
   id,
   content: z.string(),
@@ -354,9 +354,11 @@ const outcome = {
   artifacts: z
     .array(z.strictObject({ artifact_id: id, name: z.string(), kind: z.enum(ARTIFACT_KINDS) }))
     .optional()
-    .describe('they are fetched from the child'),
-  tool_call_id: id.optional().describe('the call that made the child'),
-  branch_key: id.optional().describe('of research: what it found is told when it is harvested'),
+    .describe('fetch them from the child session'),
+  tool_call_id: id.optional().describe('the call that created the child'),
+  branch_key: id
+    .optional()
+    .describe('key of a research branch; its findings are reported when it is harvested'),
 }
 
 /** Position of an event in its turn: one turn_id per user turn, iterations counted from 0 within it. */
@@ -374,7 +376,7 @@ const rating = {
   score: z.number().optional(),
   criteria: z.record(z.string(), z.number()).optional(),
 }
-const takenBack = { withdrawn: z.literal(true).optional().describe('the principal takes its rating back') }
+const takenBack = { withdrawn: z.literal(true).optional().describe('the principal withdraws its rating') }
 /** The decider of an item: one of the two keys, or neither if it was not recorded. */
 export const DECIDED_BY = {
   decided_by_user_id: id.optional(),
@@ -402,13 +404,13 @@ const goal = {
 }
 /** Both count evaluations. A start is written before its own evaluation has ended. */
 const evaluationsBefore = count.describe('evaluations that ended before this one: 0 for the first')
-const evaluationsSoFar = count.describe('evaluations that have ended, with this one: 1 for the first')
+const evaluationsSoFar = count.describe('evaluations that have ended, including this one: 1 for the first')
 const operator = { principal_user_id: id.optional(), principal_service_account_id: id.optional() }
 const advice = {
   model: z.string(),
   category: z.string(),
   turn_id: id.optional(),
-  iteration_index: count.optional().describe('of the answer that was looked at'),
+  iteration_index: count.optional().describe('iteration of the answer that was reviewed'),
 }
 export const SkillProposal = z.strictObject({
   name: z.string(),
@@ -434,7 +436,10 @@ export const EVENTS = {
       source: ChannelSource.optional(),
       principal_user_id: id.optional(),
       principal_service_account_id: id.optional(),
-      synthetic: z.string().optional().describe('kind of a server-made message, "outcome_continuation" say'),
+      synthetic: z
+        .string()
+        .optional()
+        .describe('kind of a server-generated message, for example "outcome_continuation"'),
     },
     {
       channel: true,
@@ -448,19 +453,21 @@ export const EVENTS = {
         inbox_item_id: id.optional(),
         tool_call_id: id.optional(),
         task_id: id.optional(),
-        run_id: id.optional().describe('of the coding agent that the decision is for: the model is not told'),
-        request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
+        run_id: id
+          .optional()
+          .describe('run of the coding agent that gets the decision; the model does not see it'),
+        request_key: id.optional().describe('hash of the Idempotency-Key of the message'),
         forked_from: z.object({ session_id: id, event_id: count }).optional(),
         history: z
           .array(json)
           .optional()
-          .describe('of a fork: the conversation that it begins with, which the model reads in its place'),
+          .describe(
+            'for a fork: the conversation that it starts with; the model reads it instead of this message',
+          ),
         passes_over: z
           .array(id)
           .optional()
-          .describe(
-            'calls of the questions that waited, and that this message was sent instead of answering',
-          ),
+          .describe('tool calls of the pending questions that this message leaves unanswered'),
       },
       wakes: true,
       starts_turn: true,
@@ -478,7 +485,7 @@ export const EVENTS = {
   'llm.request': def(
     'turn',
     'conversation',
-    'One call of the model started; a turn may hold many.',
+    'One model call started; a turn may have many.',
     {},
     {
       extra: {
@@ -500,14 +507,14 @@ export const EVENTS = {
   'llm.delta': def(
     'turn',
     'conversation',
-    'A coalesced chunk of the answer or its reasoning arrived. Best effort: the response is the record.',
+    'A coalesced chunk of the answer or its reasoning arrived. Best effort: llm.response is authoritative.',
     {},
     {
       channel: true,
       extra: {
         content: z.string().optional(),
         reasoning: z.string().optional(),
-        reset: z.boolean().optional().describe('the call is retried: forget the chunks of this iteration'),
+        reset: z.boolean().optional().describe('the call is retried: discard the chunks of this iteration'),
         ...turn,
       },
       worker: true,
@@ -534,7 +541,7 @@ export const EVENTS = {
   'llm.thinking': def(
     'turn',
     'conversation',
-    'The reasoning of one iteration, whole.',
+    'The complete reasoning of one iteration.',
     { reasoning: z.string() },
     { extra: turn, worker: true, summary: d => quote(d.reasoning, 160) },
   ),
@@ -587,7 +594,7 @@ export const EVENTS = {
       extra: {
         principal_user_id: id.optional(),
         principal_service_account_id: id.optional(),
-        request_key: id.optional().describe('hash of the Idempotency-Key that a typed answer came with'),
+        request_key: id.optional().describe('hash of the Idempotency-Key of a typed answer'),
       },
       wakes: true,
       summary: d => d.responses.map(r => `${oneLine(r.question, 60)} → ${oneLine(r.answer, 60)}`).join('; '),
@@ -656,7 +663,7 @@ export const EVENTS = {
     {
       extra: {
         ...advice,
-        content: z.string().describe('empty: nothing to add, and the model is told nothing'),
+        content: z.string().describe('empty: the advisor had nothing to add, and the model reads nothing'),
         truncated: z.boolean(),
         input_tokens: count,
         output_tokens: count,
@@ -672,7 +679,7 @@ export const EVENTS = {
   'advisor.failure': def(
     'advisor',
     'conversation',
-    'The advisor pass failed; the turn goes on without it.',
+    'The advisor pass failed; the turn continues without it.',
     {},
     { extra: { ...advice, error: z.string() }, worker: true, summary: d => join(d.category, quote(d.error)) },
   ),
@@ -682,17 +689,19 @@ export const EVENTS = {
   'tool.call': def(
     'tools',
     'tools',
-    'A tool is about to run; on disk before it starts.',
+    'A tool is about to run; stored before it starts.',
     {
       tool_call_id: id,
       name: z.string(),
-      arguments: json.describe('the absolute workspace path reads __WORKSPACE__'),
-      checkpoint_hash: z.string().optional().describe('file-mutating tools: the workspace as it was before'),
+      arguments: json.describe('the absolute workspace path is replaced by __WORKSPACE__'),
+      checkpoint_hash: z.string().optional().describe('file-mutating tools: the workspace before the call'),
     },
     {
       extra: {
         ...turnOptional,
-        redactions: count.optional().describe('so many parts of the arguments are secrets and are not shown'),
+        redactions: count
+          .optional()
+          .describe('number of parts of the arguments that are secrets and are not shown'),
       },
       worker: true,
       arguments: true,
@@ -709,8 +718,8 @@ export const EVENTS = {
   'tool.result': def(
     'tools',
     'tools',
-    'A tool ended, failed, or was refused or held for an approval (`elapsed_ms` 0). A failure is content ' +
-      'with an `error` key.',
+    'A tool ended, failed, or was rejected or held for an approval (`elapsed_ms` 0). The content of a ' +
+      'failure has an `error` key.',
     {
       tool_call_id: id,
       name: z.string(),
@@ -777,17 +786,19 @@ export const EVENTS = {
     {
       extra: {
         worker_id: id,
-        goal: z.string().describe('cut to 500 characters'),
+        goal: z.string().describe('truncated to 500 characters'),
         task_id: id.optional(),
         kind: z.enum(WORKER_KINDS),
         agent: z.string(),
         depth: count.describe('1 for a child of a root'),
         model: z.string().optional(),
-        tool_call_id: id.optional().describe('the call that made it'),
-        attempt: count.optional().describe('of the task, from 1'),
-        mission_id: id.optional().describe('of the research that it is a branch of'),
-        branch_key: id.optional().describe('of research: dotted below the branch that it hangs from'),
-        budget: SessionBudget.optional().describe('reserved for it and all below it until its outcome'),
+        tool_call_id: id.optional().describe('the call that created it'),
+        attempt: count.optional().describe('attempt of the task, from 1'),
+        mission_id: id.optional().describe('research mission that it is a branch of'),
+        branch_key: id
+          .optional()
+          .describe('key of a research branch: that of its parent branch, a dot and its own part'),
+        budget: SessionBudget.optional().describe('reserved for it and its descendants until its outcome'),
         isolation: z
           .enum(['share', 'copy'])
           .optional()
@@ -804,11 +815,11 @@ export const EVENTS = {
     {
       extra: {
         worker_id: id,
-        result: z.string().describe('cut to 10,000 characters'),
+        result: z.string().describe('truncated to 10,000 characters'),
         task_id: id.optional(),
         metadata: json.optional(),
         truncated: z.boolean().optional().describe('the rest is in the log of the child'),
-        attempt: count.optional().describe('of the task, from 1'),
+        attempt: count.optional().describe('attempt of the task, from 1'),
         ...outcome,
       },
       wakes: true,
@@ -828,13 +839,16 @@ export const EVENTS = {
         error: z.string(),
         task_id: id.optional(),
         cause: z.enum(WORKER_CAUSES),
-        partial_result: z.string().optional().describe('the last thing it said'),
-        attempt: count.optional().describe('of the task, from 1'),
-        will_retry: z.boolean().optional().describe('the task has attempts left: nobody is told yet'),
+        partial_result: z.string().optional().describe('its last text'),
+        attempt: count.optional().describe('attempt of the task, from 1'),
+        will_retry: z
+          .boolean()
+          .optional()
+          .describe('the task has attempts left; its failure is not reported yet'),
         cancelled_tasks: z
           .array(id)
           .optional()
-          .describe('tasks that were to come after this one, which was cancelled'),
+          .describe('tasks that depended on this one, which was cancelled'),
         ...outcome,
       },
       wakes: true,
@@ -874,7 +888,7 @@ export const EVENTS = {
   'delegation.complete': def(
     'coordination',
     'coordination',
-    'A delegated child came back.',
+    'A delegated child finished.',
     {},
     {
       extra: {
@@ -915,7 +929,7 @@ export const EVENTS = {
   'delegation.stale': def(
     'coordination',
     'coordination',
-    'A delegated child has been idle too long; at most once per idle spell.',
+    'A delegated child has been idle too long; at most once per idle period.',
     {},
     {
       extra: {
@@ -938,7 +952,7 @@ export const EVENTS = {
       extra: {
         task_id: id,
         worker_id: id,
-        reason: z.string().describe('cut to 500 characters'),
+        reason: z.string().describe('truncated to 500 characters'),
         block_call_id: id.describe('the call of the worker that waits for the answer'),
       },
       wakes: true,
@@ -959,7 +973,7 @@ export const EVENTS = {
         task_id: id,
         attempt_count: count,
         error: z.string(),
-        cancelled_tasks: z.array(id).describe('tasks that were to come after it'),
+        cancelled_tasks: z.array(id).describe('tasks that depended on it'),
       },
       wakes: true,
       says: d => [
@@ -982,8 +996,8 @@ export const EVENTS = {
             id,
             type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']),
             content: z.string(),
-            ref: z.string().optional().describe('a file of the workspace, an artifact or an address'),
-            ttl_seconds: seconds.optional().describe('so long a CLAIM counts'),
+            ref: z.string().optional().describe('a workspace file, an artifact or a URL'),
+            ttl_seconds: seconds.optional().describe('time for which a CLAIM is valid'),
           }),
         ),
       },
@@ -1022,7 +1036,7 @@ export const EVENTS = {
         rubric: z.string(),
         max_iterations: count,
         kind: z.enum(MISSION_KINDS),
-        budget: SessionBudget.optional().describe('of the whole tree, from here on'),
+        budget: SessionBudget.optional().describe('for the whole session tree, from this event on'),
       },
       aftermath: true,
       summary: d => join(quote(d.description), `at most ${plural(d.max_iterations, 'iteration')}`),
@@ -1038,7 +1052,7 @@ export const EVENTS = {
         mission_id: id,
         iteration: evaluationsBefore,
         trigger: z.enum(MISSION_TRIGGERS),
-        response_event_id: eventId.describe('the answer that is graded; without one, the mission.defined'),
+        response_event_id: eventId.describe('the graded answer; if there is none, the mission.defined event'),
       },
       worker: true,
       summary: d => join(`iteration ${d.iteration}`, d.trigger),
@@ -1131,9 +1145,11 @@ export const EVENTS = {
     {
       extra: {
         mission_id: id,
-        run_id: id.describe('the same id: a mission has one run'),
+        run_id: id.describe('same as mission_id: a mission has one run'),
         mode: z.enum(RESEARCH_MODES),
-        settings: ResearchSettings.describe('what the run goes by, whatever the configuration says later'),
+        settings: ResearchSettings.describe(
+          'settings of the run; later changes of the configuration do not affect it',
+        ),
       },
       aftermath: true,
       summary: d => join(`run ${short(d.run_id)}`, d.mode),
@@ -1146,10 +1162,10 @@ export const EVENTS = {
     { run_id: id, folded: z.array(z.string()).describe('keys of branches, in order of their outcomes') },
     {
       extra: {
-        digest: z.string().describe('what the coordinator reads of them'),
+        digest: z.string().describe('the text that the coordinator reads'),
         scores: z
           .record(z.string(), z.number().nullable())
-          .describe('by key; null: nobody could say; a branch that failed has none'),
+          .describe('by branch key; null: the score is unknown; failed branches have none'),
         input_tokens: count.optional(),
         output_tokens: count.optional(),
         cost_usd: z.number().optional(),
@@ -1199,7 +1215,9 @@ export const EVENTS = {
       extra: {
         tool_call_id: id.optional(),
         policy_id: z.string().optional(),
-        run_id: id.optional().describe('of the coding agent whose call it is; such a call has no tool.call'),
+        run_id: id
+          .optional()
+          .describe('run of the coding agent that made the call; such a call has no tool.call event'),
       },
       worker: true,
       trouble: 'exclude',
@@ -1216,7 +1234,9 @@ export const EVENTS = {
       worker: true,
       extra: {
         ...DECIDED_BY,
-        run_id: id.optional().describe('of the coding agent whose call it is; such a call has no tool.call'),
+        run_id: id
+          .optional()
+          .describe('run of the coding agent that made the call; such a call has no tool.call event'),
       },
       summary: d =>
         'tool' in d
@@ -1231,8 +1251,8 @@ export const EVENTS = {
     { level: z.string(), channel: z.string(), delivery: z.literal('channel_message') },
     {
       extra: {
-        language: z.string().optional().describe('of the text'),
-        text_sha256: z.string().optional().describe('of the text that was posted, word for word'),
+        language: z.string().optional().describe('language of the text'),
+        text_sha256: z.string().optional().describe('SHA-256 of the exact text that was posted'),
         platform_message_id: z.string().optional(),
       },
       aftermath: true,
@@ -1247,7 +1267,7 @@ export const EVENTS = {
     {
       extra: {
         principal_user_id: id.optional(),
-        visitor_id: z.string().optional().describe('of a website, whom no user account is of'),
+        visitor_id: z.string().optional().describe('visitor of a website, who has no user account'),
       },
       aftermath: true,
       summary: d => join(d.level, 'accepted in the web UI'),
@@ -1291,7 +1311,7 @@ export const EVENTS = {
       failed_steps: z.array(id).optional(),
     },
     {
-      extra: { told: z.string().optional().describe('what the model reads of it when the session goes on') },
+      extra: { told: z.string().optional().describe('what the model reads when the session continues') },
       trouble: 'exclude',
       summary: d =>
         join(
@@ -1299,7 +1319,7 @@ export const EVENTS = {
           d.reason,
           d.failed_steps &&
             d.failed_steps.length > 0 &&
-            `${plural(d.failed_steps.length, 'step')} could not be undone: an operator must look`,
+            `${plural(d.failed_steps.length, 'step')} could not be undone: an operator must intervene`,
         ),
     },
   ),
@@ -1431,7 +1451,7 @@ export const EVENTS = {
   'span.outcome_evaluation_ongoing': def(
     'evaluator',
     'goals',
-    'The evaluator is at work.',
+    'The evaluator is running.',
     {
       outcome_id: id,
       iteration: evaluationsBefore,
@@ -1533,9 +1553,7 @@ export const EVENTS = {
         target: z.string().nullable(),
         reason: z.string(),
         tool_call_id: id.optional(),
-        proposal: SkillProposal.optional().describe(
-          'action_type "skill_proposal": the skill that is decided on',
-        ),
+        proposal: SkillProposal.optional().describe('action_type "skill_proposal": the proposed skill'),
       },
       channel: true,
       asks: 'waits',
@@ -1555,7 +1573,7 @@ export const EVENTS = {
         session_title: z.string().nullable(),
         review_wake_id: eventId
           .optional()
-          .describe('the end of the background review that this harness.wake began'),
+          .describe('set at the end of a background review: the harness.wake that started it'),
         input_tokens: count.optional(),
         output_tokens: count.optional(),
         cost_usd: z.number().optional(),
@@ -1578,32 +1596,30 @@ export const EVENTS = {
     },
     {
       extra: {
-        run_id: id.optional().describe('of the coding agent that asks; the call is its own'),
+        run_id: id.optional().describe('run of the coding agent that made the call'),
         repeats_tool_call_id: id
           .optional()
-          .describe(
-            'the same call was made before and nobody has decided: the item of that call stands for both',
-          ),
+          .describe('an identical earlier call that is still undecided; the item of that call decides both'),
         arguments: json
           .optional()
-          .describe(
-            'the whole effective arguments, as an approval would let them run; a repeated gate has none',
-          ),
+          .describe('all effective arguments that an approval would allow; absent for a repeated gate'),
         tool_description: z
           .string()
           .optional()
-          .describe('of a tool of an MCP server, in the words of the server'),
+          .describe('tool of an MCP server: the description that the server gives'),
         definition_hash: z
           .string()
           .optional()
-          .describe('SHA-256 of the definition of that tool: an approval covers no other definition'),
+          .describe('SHA-256 of the definition of that tool; an approval is valid for this definition only'),
         redactions: count
           .optional()
-          .describe('so many parts of the arguments are secrets: they run and are not shown'),
+          .describe('number of parts of the arguments that are secrets: they are used but not shown'),
         shown_hash: z
           .string()
           .optional()
-          .describe('SHA-256 of the canonical JSON of `arguments`: what a client says that it has shown'),
+          .describe(
+            'SHA-256 of the canonical JSON of `arguments`; a client sends it to state what it showed',
+          ),
       },
       channel: true,
       asks: 'goes_on',
@@ -1689,7 +1705,7 @@ export const EVENTS = {
         reason: z.enum(['returned', 'expired', 'forced', 'destroyed']),
         seconds: count,
         inputs: count,
-        origins: z.array(z.string()).describe('scheme and host of the sites; nothing of what was typed'),
+        origins: z.array(z.string()).describe('scheme and host of the visited sites; never what was typed'),
       },
       summary: d => join(`by ${d.released_by}`, d.reason, `${d.seconds} s`),
     },
@@ -1705,9 +1721,11 @@ export const EVENTS = {
         provider: z.string(),
         prompt: z.string(),
         source_event_id: eventId,
-        tool_call_id: id.optional().describe('of run_coding_agent; none: a /code command began it'),
-        repo: z.string().optional().describe('of code.repos, that it works in'),
-        branch: z.string().optional().describe('of the worktree that it works in, where it has one'),
+        tool_call_id: id
+          .optional()
+          .describe('the run_coding_agent call; absent: a /code command started the run'),
+        repo: z.string().optional().describe('repository of code.repos that it works in'),
+        branch: z.string().optional().describe('branch of its worktree, if it has one'),
       },
       worker: true,
       summary: d => join(d.agent, d.provider, quote(d.prompt)),
@@ -1722,7 +1740,7 @@ export const EVENTS = {
       extra: {
         ...codeRun,
         chunk: z.string(),
-        seq: count.optional().describe('from 0 in each run; it goes on when the run does in a new process'),
+        seq: count.optional().describe('from 0 in each run; continues when the run resumes in a new process'),
         kind: z.enum(['text', 'tool', 'plan']).optional(),
       },
       worker: true,
@@ -1739,7 +1757,7 @@ export const EVENTS = {
       extra: {
         ...codeRun,
         text: z.string(),
-        minutes: count.optional().describe('since the run began, rounded'),
+        minutes: count.optional().describe('minutes since the run started, rounded'),
       },
       worker: true,
       summary: d => oneLine(d.text),
@@ -1757,17 +1775,23 @@ export const EVENTS = {
         error: z.string().nullable(),
         input_tokens: count,
         output_tokens: count,
-        tool_call_id: id.optional().describe('of the call that it is the result of'),
-        stop_reason: z.string().optional().describe('the word of the agent: end_turn, max_tokens, refusal …'),
+        tool_call_id: id.optional().describe('the call that started the run'),
+        stop_reason: z
+          .string()
+          .optional()
+          .describe('as the agent reports it: end_turn, max_tokens, refusal …'),
         cache_read_tokens: count.optional(),
         cost_usd: z.number().nonnegative().optional(),
         cost_unpriced_model: z.string().optional(),
-        usage_unknown: z.boolean().optional().describe('nobody counted: the tokens are 0, and were not'),
+        usage_unknown: z
+          .boolean()
+          .optional()
+          .describe('the agent reported no usage: the token counts are 0 although tokens were used'),
         files_changed: z.array(z.string()).optional(),
         changes: z
           .strictObject({ before: z.string(), after: z.string() })
           .optional()
-          .describe('checkpoints of these files, as they were and as they are; those that are not too large'),
+          .describe('checkpoints of these files before and after the run, except files that are too large'),
         duration_seconds: seconds.optional(),
       },
       usage: true,
@@ -1793,8 +1817,8 @@ export const EVENTS = {
   'harness.wake': either(
     'wake',
     'lifecycle',
-    'A worker took the lease of the session and began; first event of every turn. The background review ' +
-      'has review flags in place of the cursor.',
+    'A worker acquired the lease of the session and began processing; first event of every turn. The ' +
+      'background review has review flags in place of the cursor.',
     { worker_id: id, cursor: count },
     { worker_id: id, review_memory: z.boolean(), review_skills: z.boolean() },
     {
@@ -1834,7 +1858,7 @@ export const EVENTS = {
   'session.complete': def(
     'lifecycle',
     'lifecycle',
-    'The last turn is over.',
+    'The last turn ended.',
     {},
     {
       extra: {
@@ -1919,14 +1943,14 @@ export const EVENTS = {
       extra: { recovered_by: z.string(), stale_seconds: seconds },
       alarm: true,
       summary: d =>
-        join(`by ${d.recovered_by}`, `after ${secondsText(d.stale_seconds)} without a sign of life`),
+        join(`by ${d.recovered_by}`, `after ${secondsText(d.stale_seconds)} without activity`),
     },
   ),
   'context.compact': def(
     'turn',
     'lifecycle',
-    'The context was compressed; what came before is replaced by compacted_messages for the model, and ' +
-      'kept in the log.',
+    'The context was compressed: the model reads compacted_messages in place of the earlier events, ' +
+      'which stay in the log.',
     {},
     {
       extra: {
@@ -1943,7 +1967,7 @@ export const EVENTS = {
         truncated: z
           .boolean()
           .optional()
-          .describe('no summary could be made: what is older was cut down by rule'),
+          .describe('no summary could be generated; older messages were shortened by rule'),
       },
       usage: true,
       worker: true,
@@ -1959,7 +1983,7 @@ export const EVENTS = {
   'artifact.created': def(
     'tools',
     'tools',
-    'create_artifact made an inline artifact; metadata only.',
+    'create_artifact produced an inline artifact; metadata only.',
     {},
     {
       channel: true,
@@ -1986,7 +2010,7 @@ export const EVENTS = {
       extra: {
         run_session_id: id,
         schedule_id: id.optional(),
-        scheduled_session_id: id.describe('the id of the schedule, which is no session; see schedule_id'),
+        scheduled_session_id: id.describe('the id of the schedule, not of a session; same as schedule_id'),
         content: z.string(),
         outcome: z.enum(RUN_OUTCOMES),
         duration_seconds: seconds,
@@ -1994,7 +2018,10 @@ export const EVENTS = {
         slot_at: z.string().optional(),
         run_number: count.optional(),
         truncated: z.boolean().optional(),
-        wake: z.boolean().optional().describe('the session is woken; absent: its next turn reads it'),
+        wake: z
+          .boolean()
+          .optional()
+          .describe('the result wakes the session; absent: the session reads it in its next turn'),
         input_tokens: count.optional(),
         output_tokens: count.optional(),
         cost_usd: z.number().optional(),

@@ -21,7 +21,7 @@ export const GoalView = z
     status: z.enum(GOAL_STATUSES),
     started_at: z.iso.datetime(),
     iteration: count.describe('evaluations that have ended'),
-    evaluating: z.boolean().describe('an evaluator looks at the last turn'),
+    evaluating: z.boolean().describe('an evaluator is grading the last turn'),
     spent: z
       .object({ tokens: count, cost_usd: z.number() })
       .describe('by the session since the goal was set, evaluations included'),

@@ -13,13 +13,13 @@ export const MissionView = z
     description: z.string(),
     rubric: z.string(),
     status: z.enum(MISSION_STATUSES),
-    iteration: count.describe('rounds that were graded'),
+    iteration: count.describe('graded rounds'),
     max_iterations: z.int().min(1),
     budget: SessionBudget.nullable(),
     spent: z
       .object({ tokens: count, cost_usd: z.number(), minutes: z.number() })
       .describe(
-        'by the coordinator and all below it since the definition; in a listing as of the last verdict',
+        'by the coordinator and its descendants since the definition; in a list, as of the last verdict',
       ),
     last_evaluation: z
       .object({ result: z.string(), explanation: z.string(), feedback: z.string(), at: timestamp })
@@ -31,8 +31,8 @@ export const MissionView = z
   .meta({ id: 'Mission' })
 export type MissionView = z.infer<typeof MissionView>
 export const MissionDetail = MissionView.extend({
-  session_status: z.string().describe('of its coordinator'),
-  evaluating: z.boolean().describe('an evaluator looks at the last round'),
+  session_status: z.string().describe('status of its coordinator'),
+  evaluating: z.boolean().describe('an evaluator is grading the last round'),
   open_children: count,
   verdicts: z.array(
     z.object({

@@ -8,25 +8,29 @@ const NOTICE_WAYS = ['webhook', 'mail'] as const
 
 const DAY_S = 24 * 60 * 60
 const choice = {
-  kinds: z.array(z.enum(INBOX_KINDS)).describe('of which items; none by default'),
+  kinds: z.array(z.enum(INBOX_KINDS)).describe('kinds of items to notify about; none by default'),
   scope: z
     .enum(['own', 'org'])
-    .describe('org: of every session of the organisation, for an administrator; else the own ones'),
-  after_s: z.int().min(0).max(DAY_S).describe('an item must be open for so long before it is told'),
+    .describe('own: your sessions; org: every session of the organisation, for administrators only'),
+  after_s: z
+    .int()
+    .min(0)
+    .max(DAY_S)
+    .describe('time for which an item must be open before a notification is sent'),
 }
 
 const NoticeView = z
   .object({
-    id: z.string().describe('webhook-id of every attempt, or part of the Message-ID'),
+    id: z.string().describe('the webhook-id of every attempt, or part of the Message-ID'),
     way: z.enum(NOTICE_WAYS),
-    item_id: z.string().nullable().describe('null: a test, or the code for an address'),
+    item_id: z.string().nullable().describe('null: a test, or a confirmation code'),
     state: z
       .enum(['due', 'sending', 'sent', 'dead', 'withdrawn'])
-      .describe('withdrawn: answered before it was sent; dead: tried 8 times, or refused for good'),
+      .describe('withdrawn: the item was answered first; dead: failed 8 times, or permanently rejected'),
     attempts: z.int(),
-    error: z.string().nullable().describe('of the last attempt'),
+    error: z.string().nullable().describe('error of the last attempt'),
     created_at: z.string(),
-    next_at: z.string().nullable().describe('when it is tried next'),
+    next_at: z.string().nullable().describe('time of the next attempt'),
   })
   .meta({ id: 'Notice' })
 
@@ -35,8 +39,10 @@ const NoticeSettingsView = z
     ...choice,
     webhook: z.object({ url: z.string() }).nullable(),
     mail: z.object({ address: z.string(), confirmed: z.boolean() }).nullable(),
-    offers: z.object({ webhook: z.boolean(), mail: z.boolean() }).describe('what this server sends'),
-    recent: z.array(NoticeView).describe('the newest ones'),
+    offers: z
+      .object({ webhook: z.boolean(), mail: z.boolean() })
+      .describe('methods that this server supports'),
+    recent: z.array(NoticeView).describe('the newest notifications'),
   })
   .meta({ id: 'NoticeSettings' })
 
@@ -47,7 +53,7 @@ export const NOTICE_ROUTES = {
     ...route,
     method: 'GET',
     path: '/notices',
-    summary: 'How you are told what waits in your inbox, and what became of the newest notices',
+    summary: 'Get your notification settings and the newest notifications',
     status: 200,
     answer: NoticeSettingsView,
   },
@@ -55,7 +61,7 @@ export const NOTICE_ROUTES = {
     ...route,
     method: 'PATCH',
     path: '/notices',
-    summary: 'Choose of which items you are told, and after what time',
+    summary: 'Choose the items to be notified about, and the delay',
     body: z.strictObject(choice).partial(),
     status: 200,
     answer: NoticeSettingsView,
@@ -65,7 +71,7 @@ export const NOTICE_ROUTES = {
     method: 'POST',
     path: '/notices/webhook',
     errors: ['wrong_state'],
-    summary: 'Have a webhook called, signed as Standard Webhooks say; its new secret is shown once',
+    summary: 'Set a webhook for notifications, signed as in Standard Webhooks; its new secret is shown once',
     creates: true,
     shownOnce: ['secret'],
     body: z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(2000) }),
@@ -76,7 +82,7 @@ export const NOTICE_ROUTES = {
     ...route,
     method: 'DELETE',
     path: '/notices/webhook',
-    summary: 'Have it called no more',
+    summary: 'Remove the webhook',
     status: 204,
   },
   setNoticeMail: {
@@ -84,7 +90,7 @@ export const NOTICE_ROUTES = {
     method: 'POST',
     path: '/notices/mail',
     errors: ['wrong_state'],
-    summary: 'Have mails sent to an address, once the code that is sent there is confirmed',
+    summary: 'Set an email address for notifications; a code that is sent there must be confirmed first',
     body: z.strictObject({ address: mailAddress }),
     status: 202,
     answer: NoticeSettingsView,
@@ -94,7 +100,7 @@ export const NOTICE_ROUTES = {
     method: 'POST',
     path: '/notices/mail/confirm',
     errors: ['wrong_state'],
-    summary: 'Confirm the address by the code that came there: five tries, one hour',
+    summary: 'Confirm the email address with the code: at most five attempts within one hour',
     body: z.strictObject({ code: z.string().max(20) }),
     status: 200,
     answer: NoticeSettingsView,
@@ -103,7 +109,7 @@ export const NOTICE_ROUTES = {
     ...route,
     method: 'DELETE',
     path: '/notices/mail',
-    summary: 'Have mails sent no more',
+    summary: 'Remove the email address',
     status: 204,
   },
   testNotice: {
@@ -111,7 +117,7 @@ export const NOTICE_ROUTES = {
     method: 'POST',
     path: '/notices/test',
     errors: ['wrong_state'],
-    summary: 'Send a notice that is about nothing; GET /v1/notices says what became of it',
+    summary: 'Send a test notification; GET /v1/notices reports the result',
     body: z.strictObject({ way: z.enum(NOTICE_WAYS) }),
     status: 202,
     answer: NoticeSettingsView,
@@ -121,7 +127,7 @@ export const NOTICE_ROUTES = {
     method: 'POST',
     path: '/notices/{notice_id}/resend',
     errors: ['not_found', 'wrong_state'],
-    summary: 'Send a notice that was given up again, under the same id',
+    summary: 'Retry a failed notification under the same id',
     status: 202,
     answer: NoticeSettingsView,
   },

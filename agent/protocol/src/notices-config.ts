@@ -5,14 +5,14 @@ import { mailAddress, SmtpServer } from './email-config.ts'
 /** `egress` uses the governance syntax and restricts webhook targets. */
 export const noticesConfig = <E extends z.ZodType>(egress: E) =>
   z.strictObject({
-    webhook: z.boolean().default(true).describe('whether people may have a webhook called'),
+    webhook: z.boolean().default(true).describe('whether users may register a webhook'),
     egress,
     mail: z
       .strictObject({
         smtp: SmtpServer,
-        from: mailAddress.describe('from which notices come'),
-        name: z.string().min(1).max(100).default('Cairn').describe('as people read whom a mail is from'),
+        from: mailAddress.describe('address that sends the notifications'),
+        name: z.string().min(1).max(100).default('Cairn').describe('sender name of the emails'),
       })
       .optional()
-      .describe('absent: no notice goes by mail'),
+      .describe('absent: no notifications by email'),
   })

@@ -18,7 +18,7 @@ export const ResearchMetric = z
       .trim()
       .min(1)
       .max(4000)
-      .describe('run by bash in a copy of the files; the last number it prints is the score'),
+      .describe('bash command that runs in a copy of the files; the last number it prints is the score'),
     direction: z.enum(['max', 'min']).describe('whether a greater or a smaller number is better'),
     timeout_s: z.int().min(1).max(MAX_TIMEOUT_S).default(120),
   })
@@ -30,25 +30,25 @@ export const ResearchInput = z
     mode: z
       .enum(RESEARCH_MODES)
       .default('report')
-      .describe('report: branches cite what they read; metric: branches change files that are measured'),
-    max_branches: branches.default(24).describe('in all'),
-    max_parallel: branches.default(6).describe('at a time'),
+      .describe('report: branches cite their sources; metric: branches change files, which are measured'),
+    max_branches: branches.default(24).describe('max branches in total'),
+    max_parallel: branches.default(6).describe('max branches at a time'),
     improve_at: z
       .number()
       .min(0)
       .max(100)
       .default(40)
-      .describe('mode report: a branch of this score or more adds something'),
+      .describe('mode report: min score of a branch that counts as an improvement'),
     min_delta: z
       .number()
       .nonnegative()
       .default(0)
-      .describe('mode metric: by more than this a branch must beat the best'),
+      .describe('mode metric: a branch counts as an improvement if it beats the best by more than this'),
     metric: ResearchMetric.optional(),
   })
   .refine(({ mode, metric }) => (mode === 'metric') === (metric !== undefined), {
     path: ['metric'],
-    error: 'must be given in mode metric, and only there: {"command": "./score.sh", "direction": "max"}',
+    error: 'is required in mode metric and allowed only there: {"command": "./score.sh", "direction": "max"}',
   })
 export type ResearchInput = z.infer<typeof ResearchInput>
 
@@ -59,7 +59,7 @@ export const ResearchLevels = z
     shift: z.int().positive().default(5),
     stop: z.int().positive().default(8),
   })
-  .refine(({ warn, shift, stop }) => warn < shift && shift < stop, { error: 'must rise: warn, shift, stop' })
+  .refine(({ warn, shift, stop }) => warn < shift && shift < stop, { error: 'must rise from warn to stop' })
 export type ResearchLevels = z.infer<typeof ResearchLevels>
 
 /** Settings fixed when the research is defined; later configuration changes do not affect it. */
@@ -80,16 +80,16 @@ export type Scores = Readonly<Record<string, number | null>>
 const timestamp = z.iso.datetime()
 export const BranchView = z
   .object({
-    key: z.string().describe('dotted below the branch that it hangs from'),
+    key: z.string().describe('the key of its parent branch, a dot and its own part'),
     parent_key: z.string().nullable(),
     worker_id: z.string(),
     question: z.string(),
     status: z.enum(['open', 'complete', 'failed']),
     score: z.number().nullable(),
-    improves: z.boolean().nullable().describe('null: not harvested, or nobody could say'),
-    why: z.string().nullable().describe('of its score'),
+    improves: z.boolean().nullable().describe('null: not harvested, or unknown'),
+    why: z.string().nullable().describe('reason for its score'),
     findings: z.string().nullable(),
-    level: z.enum(RESEARCH_LEVELS).nullable().describe('that was reached with it'),
+    level: z.enum(RESEARCH_LEVELS).nullable().describe('the level that this branch reached'),
     harvested_at: timestamp.nullable(),
     adopted_at: timestamp.nullable(),
   })
@@ -97,7 +97,7 @@ export const BranchView = z
 export type BranchView = z.infer<typeof BranchView>
 export const SourceView = z
   .object({
-    number: z.int().positive().describe('it is cited as [S<number>]'),
+    number: z.int().positive().describe('cited as [S<number>]'),
     branch_key: z.string(),
     url: z.string(),
     title: z.string(),
@@ -115,11 +115,11 @@ export const ResearchView = z
       session_id: z.string(),
       best_score: z.number().nullable(),
       consecutive_non_improving: z.int().nonnegative(),
-      level: z.enum(RESEARCH_LEVELS).nullable().describe('reached since the last branch that improved'),
+      level: z.enum(RESEARCH_LEVELS).nullable().describe('level reached since the last improvement'),
       report: z
         .object({ artifact_id: z.string(), title: z.string(), at: timestamp })
         .nullable()
-        .describe('the last one: an artifact of the coordinator'),
+        .describe('the last report, an artifact of the coordinator'),
     }),
     branches: z.array(BranchView),
     sources: z.array(SourceView),

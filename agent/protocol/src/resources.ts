@@ -20,22 +20,22 @@ export const Session = z
     channel: z.string(),
     status: SessionStatus,
     state: SessionState.describe(
-      'idle: nothing to do yet, or stopped; running: a turn is due or at work; needs_…: it waits for a ' +
-        'person; done: the last turn is over',
+      'idle: nothing to do yet, or stopped; running: a turn is due or running; needs_…: it waits for a ' +
+        'person; done: the last turn ended',
     ),
     waiting_on: z
       .enum(['question', 'approval', 'action'])
       .nullable()
-      .describe('what a human is asked for; questions and actions suspend the turn, approvals do not'),
+      .describe('what a person must do; questions and actions suspend the turn, approvals do not'),
     title: z.string().nullable(),
     model: z.string().nullable(),
     parent_id: z.string().nullable(),
-    root_id: z.string().describe('the top of its parents; its own id where it has none'),
-    depth: count.describe('0 for a session without a parent, 1 for a child of such a one'),
-    open_children: count.describe('direct children whose outcome is still to come'),
+    root_id: z.string().describe('the root of its tree; its own id if it has no parent'),
+    depth: count.describe('0 for a session without a parent, 1 for its children'),
+    open_children: count.describe('direct children without an outcome'),
     children_cost_usd: z
       .number()
-      .describe('of the children that have ended and all below them; no part of cost_usd'),
+      .describe('cost of ended children and their descendants; not part of cost_usd'),
     last_event_id: count,
     message_count: count,
     tool_call_count: count,
@@ -43,7 +43,7 @@ export const Session = z
     output_tokens: count,
     cost_usd: z.number(),
     unpriced: z.boolean().describe('a call had no known rate: cost_usd is a lower bound'),
-    created_by: z.string().describe('user or service account that made it'),
+    created_by: z.string().describe('user or service account that created it'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -64,8 +64,8 @@ export const InboxItem = z
     session_id: z.string(),
     root_session_id: z
       .string()
-      .describe('the top of the parents of the session that raised it: session_id where a worker did not'),
-    agent: z.string().describe('of the session that raised it'),
+      .describe('the root of the tree of the session that created it; session_id unless that is a worker'),
+    agent: z.string().describe('agent of the session that created it'),
     session_title: z.string().nullable(),
     source_event_id: count,
     kind: z.enum(INBOX_KINDS),
@@ -79,7 +79,7 @@ export const InboxItem = z
     expires_at: timestamp.nullable(),
     responded_at: timestamp.nullable(),
     ...DECIDED_BY,
-    decided_by_name: z.string().optional().describe('of the account that decided, where there is one'),
+    decided_by_name: z.string().optional().describe('name of the account that decided, if there is one'),
   })
   .meta({ id: 'InboxItem' })
 export type InboxItem = z.infer<typeof InboxItem>
@@ -94,14 +94,17 @@ export const WorkerView = z
     depth: count.describe('1 for a child of a session without a parent'),
     kind: z.enum(WORKER_KINDS),
     task_id: z.string().nullable(),
-    attempt: z.int().positive().nullable().describe('at its task'),
+    attempt: z.int().positive().nullable().describe('attempt at its task'),
     agent: z.string(),
-    goal: z.string().nullable().describe('the title of its session: its goal, cut, unless it was renamed'),
-    open_children: Session.shape.open_children.describe('its own workers whose outcome is still to come'),
-    blocked_reason: z.string().nullable().describe('what it needs, while its task is blocked'),
+    goal: z
+      .string()
+      .nullable()
+      .describe('the title of its session: its goal, truncated, unless it was renamed'),
+    open_children: Session.shape.open_children.describe('its own workers without an outcome'),
+    blocked_reason: z.string().nullable().describe('what it needs while its task is blocked'),
     status: z.enum(WORKER_STATUSES).describe('open until its outcome is in the log of its parent'),
     cause: z.enum(WORKER_CAUSES).nullable().describe('why it failed'),
-    state: SessionState.describe('of its session'),
+    state: SessionState.describe('state of its session'),
     waiting_on: Session.shape.waiting_on,
     usage: z
       .object({
@@ -110,16 +113,16 @@ export const WorkerView = z
         cost_usd: z.number(),
         unpriced: Session.shape.unpriced,
       })
-      .describe('of its own session: what its own workers used stands in their rows'),
+      .describe('usage of its own session; that of its workers is in their rows'),
     last_event: z.object({ id: count, type: z.string(), at: timestamp }).nullable(),
-    started_at: timestamp.describe('when it was made'),
+    started_at: timestamp.describe('when it was created'),
     ended_at: timestamp.nullable(),
   })
   .meta({ id: 'Worker' })
 export type WorkerView = z.infer<typeof WorkerView>
 export const BoardView = z
   .object({
-    group_id: z.string().describe('the session at the top of the tree'),
+    group_id: z.string().describe('the root session of the tree'),
     notes: z.array(
       z.object({
         id: z.string(),
@@ -139,12 +142,12 @@ export type BoardView = z.infer<typeof BoardView>
 export const TaskView = z
   .object({
     task_id: z.string(),
-    session_id: z.string().describe('the session that made it'),
+    session_id: z.string().describe('the session that created it'),
     goal: z.string(),
     status: z
       .enum(['todo', 'ready', 'running', 'blocked', 'done', 'failed', 'cancelled'])
       .describe(
-        'todo: waits for other tasks; ready: no worker has taken it yet; blocked: waits for an answer',
+        'todo: waits for other tasks; ready: no worker has started it yet; blocked: waits for an answer',
       ),
     after: z.array(z.string()).describe('tasks that must be done first'),
     attempt_count: count,
@@ -171,7 +174,7 @@ export const PrincipalView = z
     name: z.string(),
     email: z.string().nullable(),
     admin: z.boolean(),
-    has_password: z.boolean().optional().describe('of a user'),
+    has_password: z.boolean().optional().describe('for users only'),
   })
   .meta({ id: 'Principal' })
 

@@ -81,7 +81,7 @@ const SessionCursors = z
   .pipe(
     z
       .array(
-        z.string().regex(/^[^,]+:\d{1,15}$/, 'each must be session_id:after, with an integer of 0 or more'),
+        z.string().regex(/^[^,]+:\d{1,15}$/, 'must be session_id:after, with an integer of 0 or more'),
       )
       .max(SHARED_SESSIONS_MAX, `at most ${SHARED_SESSIONS_MAX} sessions`),
   )
@@ -92,9 +92,9 @@ const SessionCursors = z
     }),
   )
   .refine(cursors => new Set(cursors.map(({ session_id }) => session_id)).size === cursors.length, {
-    message: 'each session once',
+    message: 'must name each session only once',
   })
-  .describe(`at most ${SHARED_SESSIONS_MAX}, as session_id:after, several with commas`)
+  .describe(`at most ${SHARED_SESSIONS_MAX} sessions as session_id:after, separated by commas`)
 /** Text with visible content: white space and zero-width characters do not count. */
 const said = z.string().regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank')
 
@@ -111,8 +111,8 @@ const SessionNode = z
   .object({
     id: z.string(),
     parent_id: z.string().nullable(),
-    root_id: z.string().describe('as in the record: a scheduled run is the root of a tree of its own'),
-    depth: z.int().describe('as in the record: 0 for a root'),
+    root_id: z.string().describe('as in the session: a scheduled run is the root of its own tree'),
+    depth: z.int().describe('as in the session: 0 for a root'),
     agent: z.string(),
     channel: z.string(),
     status: z.enum(SESSION_STATUSES),
@@ -155,8 +155,8 @@ export const SendMessage = z.strictObject({
     .enum(ON_QUESTION)
     .optional()
     .describe(
-      'what the text is while a question of the agent waits. answer (default): its free-text answer, ' +
-        'or a 409 where it takes none; pass_over: a new message, and the question expires; refuse: a 409',
+      'what to do if a question of the agent is pending. answer (default): answer it with this text, or ' +
+        '409 if it accepts no free text; pass_over: send a new message and expire the question; refuse: 409',
     ),
 })
 export const DefineOutcome = z.strictObject({
@@ -167,7 +167,7 @@ export const DefineOutcome = z.strictObject({
 })
 export const Feedback = z.strictObject({
   rating: z.enum(['up', 'down']),
-  withdrawn: z.literal(true).optional().describe('takes back what this principal said of it before'),
+  withdrawn: z.literal(true).optional().describe('withdraws the earlier rating of this principal'),
   reason: z.string().max(500).optional(),
   rationale: z.string().max(10_000).optional(),
   score: z.number().min(0).max(1).optional(),
@@ -183,21 +183,21 @@ export const InboxResponse = z.union([
     shown_hash: z
       .string()
       .optional()
-      .describe('of a gate: the shown_hash of the arguments that were shown to whoever decides'),
+      .describe('for a gate: the shown_hash of the arguments that the user was shown'),
     reason: said
       .pipe(z.string().max(2000))
       .optional()
-      .describe('of a gate that is rejected: what the agent is told'),
+      .describe('for a rejected gate: the reason that the agent reads'),
   }),
   z.strictObject({
     completed: z.literal(true),
     note: said
       .pipe(z.string().max(20_000))
       .optional()
-      .describe('what the agent is told; of a blocked task, its answer'),
+      .describe('the text that the agent reads; for a blocked task, its answer'),
   }),
   z.strictObject({
-    responses: QuestionResponses.describe('of a question: an answer to each of its prompts'),
+    responses: QuestionResponses.describe('for a question: an answer to each of its prompts'),
   }),
 ])
 
@@ -218,7 +218,7 @@ export const ROUTES = {
   listSessions: {
     method: 'GET',
     path: '/sessions',
-    summary: 'Sessions, newest first',
+    summary: 'List sessions, newest first',
     ...onSession,
     query: z.object({
       ...page,
@@ -228,8 +228,8 @@ export const ROUTES = {
         .max(200)
         .optional()
         .describe(
-          'words that title, agent and id together hold, whatever their case; a page may be short, or ' +
-            'empty, and have a next one. They come newest first',
+          'words to find in title, agent and id, ignoring case. Results are sorted newest first; a page ' +
+            'may be short or empty although another one follows',
         ),
     }),
     status: 200,
@@ -238,7 +238,7 @@ export const ROUTES = {
   getSession: {
     method: 'GET',
     path: '/sessions/{id}',
-    summary: 'One session',
+    summary: 'Get a session',
     ...onSession,
     status: 200,
     answer: Session,
@@ -262,7 +262,7 @@ export const ROUTES = {
   restoreSession: {
     method: 'POST',
     path: '/sessions/{id}/restore',
-    summary: 'Bring an archived session back, at rest and without the files of its workspace',
+    summary: 'Restore an archived session, idle and without the files of its workspace',
     ...onSession,
     status: 200,
     answer: Session,
@@ -271,11 +271,11 @@ export const ROUTES = {
     method: 'POST',
     path: '/sessions/{id}/fork',
     errors: ['limit_reached', 'wrong_target'],
-    summary: 'A new session that begins with what was said in this one, up to an event',
+    summary: 'Create a session that starts with the conversation of this one, up to an event',
     ...onSession,
     creates: true,
     body: z.strictObject({
-      event_id: z.int().nonnegative().describe('the last event that counts; 0: nothing was said before'),
+      event_id: z.int().nonnegative().describe('the last event to include; 0: an empty conversation'),
     }),
     status: 201,
     answer: Session,
@@ -284,7 +284,7 @@ export const ROUTES = {
     method: 'POST',
     path: '/sessions/{id}/messages',
     errors: ['question_open', 'disclosure_required'],
-    summary: 'Add a user message; the agent begins a turn or is steered',
+    summary: 'Send a user message; it starts a turn, or the running turn reads it',
     ...onSession,
     creates: true,
     body: SendMessage,
@@ -292,14 +292,14 @@ export const ROUTES = {
     answer: z.object({
       event_id: z.int(),
       session_id: z.string(),
-      taken_as: z.enum(['message', 'answer']).describe('answer: of the question that waited'),
+      taken_as: z.enum(['message', 'answer']).describe('answer: it answered the pending question'),
     }),
   },
   streamEvents: {
     method: 'GET',
     path: '/sessions/{id}/events',
     errors: ['invalid_cursor', 'cursor_lost'],
-    summary: 'Live stream of the log after a cursor (Server-Sent Events)',
+    summary: 'Stream the log after a cursor (Server-Sent Events)',
     ...onSession,
     query: z.object({ after: Cursor.optional() }),
     status: 200,
@@ -309,7 +309,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/sessions/{id}/events/poll',
     errors: ['invalid_cursor', 'cursor_lost'],
-    summary: 'The log after a cursor as JSON; user tokens only',
+    summary: 'Get the log after a cursor as JSON; user tokens only',
     access: 'user',
     alias: false,
     query: z.object({ after: Cursor.optional(), limit: integer('limit').optional() }),
@@ -319,7 +319,7 @@ export const ROUTES = {
   postEvents: {
     method: 'POST',
     path: '/sessions/{id}/events',
-    summary: 'Define a goal; all or none',
+    summary: 'Define goals, all or none',
     ...onSession,
     creates: true,
     body: z.strictObject({ events: z.array(DefineOutcome).min(1).max(10) }),
@@ -338,7 +338,7 @@ export const ROUTES = {
   getGoal: {
     method: 'GET',
     path: '/sessions/{id}/goal',
-    summary: 'The goal that was set last, with its verdicts; null where there is none, or it was cleared',
+    summary: 'Get the last goal with its verdicts; null if there is none or it was cleared',
     ...onSession,
     status: 200,
     answer: z.object({ goal: GoalView.nullable() }),
@@ -346,7 +346,7 @@ export const ROUTES = {
   pauseSession: {
     method: 'POST',
     path: '/sessions/{id}/pause',
-    summary: 'Pause the session and all open workers below it; a running turn stops at once',
+    summary: 'Pause the session and all its open workers; a running turn stops immediately',
     ...onSession,
     status: 200,
     answer: Session,
@@ -354,7 +354,7 @@ export const ROUTES = {
   resumeSession: {
     method: 'POST',
     path: '/sessions/{id}/resume',
-    summary: 'Resume a paused session and the workers that its pause had paused',
+    summary: 'Resume a paused session and the workers that were paused with it',
     ...onSession,
     status: 200,
     answer: Session,
@@ -374,7 +374,7 @@ export const ROUTES = {
     ...onSession,
     status: 200,
     answer: Session.extend({
-      stopped: z.boolean().describe('false: nothing was running, and nothing was written'),
+      stopped: z.boolean().describe('false: nothing was running, and no event was written'),
     }),
   },
   giveFeedback: {
@@ -412,7 +412,7 @@ export const ROUTES = {
   sessionTree: {
     method: 'GET',
     path: '/sessions/{id}/tree',
-    summary: 'The whole tree this session belongs to',
+    summary: 'Get the whole tree that this session belongs to',
     ...onSession,
     status: 200,
     answer: z.object({ nodes: z.array(SessionNode) }),
@@ -420,7 +420,7 @@ export const ROUTES = {
   sessionChildren: {
     method: 'GET',
     path: '/sessions/{id}/children',
-    summary: 'Direct children',
+    summary: 'List direct children',
     ...onSession,
     status: 200,
     answer: z.object({ children: z.array(SessionNode) }),
@@ -428,7 +428,7 @@ export const ROUTES = {
   sessionWorkers: {
     method: 'GET',
     path: '/sessions/{id}/workers',
-    summary: 'All workers below this session, newest first',
+    summary: 'List all workers below this session, newest first',
     ...onSession,
     query: z.object({ ...page, status: list(WORKER_STATUSES).optional() }),
     status: 200,
@@ -437,7 +437,7 @@ export const ROUTES = {
   listTasks: {
     method: 'GET',
     path: '/sessions/{id}/tasks',
-    summary: 'Tasks of the session, oldest first',
+    summary: 'List the tasks of the session, oldest first',
     ...onSession,
     status: 200,
     answer: z.object({ tasks: z.array(TaskView) }),
@@ -445,7 +445,7 @@ export const ROUTES = {
   getBoard: {
     method: 'GET',
     path: '/sessions/{id}/board',
-    summary: 'Notes that the sessions of this tree share, and that still count',
+    summary: 'Get the board of the session tree: all notes that have not expired',
     ...onSession,
     status: 200,
     answer: BoardView,
@@ -454,7 +454,7 @@ export const ROUTES = {
     method: 'POST',
     path: '/tasks/{task_id}/unblock',
     errors: ['already_answered'],
-    summary: 'Answer a blocked task: its worker goes on with the answer. The first answer counts',
+    summary: 'Answer a blocked task: its worker continues with the answer. The first answer counts',
     ...onSession,
     body: z.strictObject({ answer: said.pipe(z.string().max(20_000)) }),
     status: 200,
@@ -464,7 +464,7 @@ export const ROUTES = {
     method: 'POST',
     path: '/tasks/{task_id}/cancel',
     errors: ['already_answered'],
-    summary: 'Cancel a task that is not over, and all that was to come after it',
+    summary: 'Cancel a task that has not ended, and all tasks that depend on it',
     ...onSession,
     body: z.strictObject({ reason: said.pipe(z.string().max(500)).optional() }),
     status: 200,
@@ -476,19 +476,20 @@ export const ROUTES = {
     errors: ['not_found', 'wrong_state', 'unknown_agent'],
     summary:
       'Give a session a mission: it works in rounds, alone or with workers, until an evaluator is ' +
-      'satisfied. ' +
-      'Without session_id a session is made for it',
+      'satisfied. Without session_id, a session is created for it',
     access: 'any',
     alias: true,
     creates: true,
     body: z.strictObject({
       session_id: z.string().optional().describe('a session without a parent, a goal or another mission'),
-      agent: z.string().optional().describe('of the session that is made'),
+      agent: z.string().optional().describe('agent of the session that is created'),
       description: said.pipe(z.string().max(20_000)),
-      rubric: Rubric.describe('what the evaluator grades each round by'),
-      max_iterations: z.int().min(1).optional().describe('rounds; more than 20 are 20'),
-      budget: SessionBudget.optional().describe('of the coordinator and all below it, from now on'),
-      research: ResearchInput.optional().describe('makes it research: its work is done by branches'),
+      rubric: Rubric.describe('the criteria by which the evaluator grades each round'),
+      max_iterations: z.int().min(1).optional().describe('max rounds; values above 20 become 20'),
+      budget: SessionBudget.optional().describe('for the coordinator and its descendants, from now on'),
+      research: ResearchInput
+        .optional()
+        .describe('makes it a research mission, whose work is done by branches'),
     }),
     status: 201,
     answer: MissionDetail,
@@ -496,7 +497,7 @@ export const ROUTES = {
   listMissions: {
     method: 'GET',
     path: '/missions',
-    summary: 'Missions, newest first',
+    summary: 'List missions, newest first',
     access: 'any',
     alias: true,
     query: z.object({
@@ -510,7 +511,7 @@ export const ROUTES = {
   getMission: {
     method: 'GET',
     path: '/missions/{mission_id}',
-    summary: 'One mission, with its verdicts',
+    summary: 'Get a mission with its verdicts',
     ...onSession,
     status: 200,
     answer: MissionDetail,
@@ -518,7 +519,7 @@ export const ROUTES = {
   missionTasks: {
     method: 'GET',
     path: '/missions/{mission_id}/tasks',
-    summary: 'Tasks of its coordinator, oldest first',
+    summary: 'List the tasks of its coordinator, oldest first',
     ...onSession,
     status: 200,
     answer: z.object({ tasks: z.array(TaskView) }),
@@ -526,7 +527,7 @@ export const ROUTES = {
   missionWorkers: {
     method: 'GET',
     path: '/missions/{mission_id}/workers',
-    summary: 'All workers below its coordinator, newest first',
+    summary: 'List all workers below its coordinator, newest first',
     ...onSession,
     query: z.object({ ...page, status: list(WORKER_STATUSES).optional() }),
     status: 200,
@@ -535,7 +536,7 @@ export const ROUTES = {
   missionResearch: {
     method: 'GET',
     path: '/missions/{mission_id}/research',
-    summary: 'Of research: how it stands, its branches with their scores, and its sources',
+    summary: 'Get the state of a research mission, its branches with their scores, and its sources',
     ...onSession,
     status: 200,
     answer: ResearchView,
@@ -543,7 +544,7 @@ export const ROUTES = {
   pauseMission: {
     method: 'POST',
     path: '/missions/{mission_id}/pause',
-    summary: 'Pause an active mission and its workers: the running turn ends, a verdict being made is kept',
+    summary: 'Pause an active mission and its workers: the running turn stops, a running evaluation is kept',
     ...onSession,
     body: z.strictObject({ reason: said.pipe(z.string().max(500)).optional() }),
     status: 200,
@@ -552,7 +553,7 @@ export const ROUTES = {
   resumeMission: {
     method: 'POST',
     path: '/missions/{mission_id}/resume',
-    summary: 'Go on with a mission that is paused or blocked; the note is told to its coordinator',
+    summary: 'Resume a mission that is paused or blocked; its coordinator reads the note',
     ...onSession,
     body: z.strictObject({ note: said.pipe(z.string().max(20_000)).optional() }),
     status: 200,
@@ -561,7 +562,7 @@ export const ROUTES = {
   cancelMission: {
     method: 'POST',
     path: '/missions/{mission_id}/cancel',
-    summary: 'End a mission that is not over, and its workers with it unless they are to go on',
+    summary: 'Cancel a mission that has not ended, and its workers unless cascade_to_workers is false',
     ...onSession,
     body: z.strictObject({
       reason: said.pipe(z.string().max(500)).optional(),
@@ -573,7 +574,7 @@ export const ROUTES = {
   listArtifacts: {
     method: 'GET',
     path: '/sessions/{id}/artifacts',
-    summary: 'Artifacts, oldest first',
+    summary: 'List artifacts, oldest first',
     ...onSession,
     status: 200,
     answer: z.object({ artifacts: z.array(ArtifactMeta) }),
@@ -581,7 +582,7 @@ export const ROUTES = {
   getArtifact: {
     method: 'GET',
     path: '/sessions/{id}/artifacts/{artifact_id}',
-    summary: 'One artifact with its body',
+    summary: 'Get an artifact with its body',
     ...onSession,
     status: 200,
     answer: z.object({ meta: ArtifactMeta, spec: ArtifactSpec }),
@@ -589,7 +590,7 @@ export const ROUTES = {
   workspaceTree: {
     method: 'GET',
     path: '/sessions/{id}/workspace/tree',
-    summary: 'Files of the workspace',
+    summary: 'List the files of the workspace',
     ...onSession,
     status: 200,
     answer: z.object({ entries: z.array(FileEntry), truncated: z.boolean() }),
@@ -598,7 +599,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/sessions/{id}/workspace/file',
     errors: ['wrong_target'],
-    summary: 'One file of the workspace',
+    summary: 'Get a file of the workspace',
     ...onSession,
     query: z.object({ path: z.string().min(1) }),
     status: 200,
@@ -614,11 +615,11 @@ export const ROUTES = {
     method: 'POST',
     path: '/sessions/{id}/workspace/file',
     errors: ['wrong_target'],
-    summary: 'Put a file into the workspace, to be attached to a message',
+    summary: 'Upload a file to the workspace, to attach it to a message',
     ...onSession,
     creates: true,
     body: z.strictObject({
-      filename: z.string().min(1).max(200).describe('what it is called; it lies below uploads/'),
+      filename: z.string().min(1).max(200).describe('name of the file, which is stored below uploads/'),
       content: z.base64().describe('its bytes'),
       mime_type: z.string().max(200).optional(),
     }),
@@ -628,7 +629,7 @@ export const ROUTES = {
   workspaceCheckpoint: {
     method: 'GET',
     path: '/sessions/{id}/workspace/checkpoints/{hash}',
-    summary: 'Files as they were before a call changed them (checkpoint_hash of its tool.call)',
+    summary: 'Get the files as they were before a call changed them (checkpoint_hash of its tool.call)',
     ...onSession,
     status: 200,
     answer: z.object({
@@ -637,7 +638,7 @@ export const ROUTES = {
           path: z.string(),
           existed: z.boolean(),
           size: z.int(),
-          content: z.string().nullable().describe('its text; null where it is no text, or too long'),
+          content: z.string().nullable().describe('its text; null if it is not text, or too long'),
         }),
       ),
     }),
@@ -645,17 +646,19 @@ export const ROUTES = {
   listInbox: {
     method: 'GET',
     path: '/inbox',
-    summary: 'Inbox items, newest first',
+    summary: 'List inbox items, newest first',
     ...onSession,
     query: z.object({
       ...page,
       status: list(INBOX_STATUSES).optional(),
-      kind: KIND_FILTER.optional().describe('each also as the type of its event: inbox.governance_gate'),
+      kind: KIND_FILTER
+        .optional()
+        .describe('kinds of items, or the types of their events: inbox.governance_gate'),
       session_id: z.string().optional(),
       descendants: z
         .enum(['true', 'false'])
         .optional()
-        .describe('true, beside session_id: what all workers below that session have raised too'),
+        .describe('true, with session_id: also items of all workers below that session'),
     }),
     status: 200,
     answer: z.object({ items: z.array(InboxItem), next_cursor: z.string().nullable() }),
@@ -663,7 +666,7 @@ export const ROUTES = {
   streamInbox: {
     method: 'GET',
     path: '/inbox/stream',
-    summary: 'Live inbox changes (Server-Sent Events): `snapshot`, then `item`',
+    summary: 'Stream inbox changes (Server-Sent Events): `snapshot`, then `item`',
     ...onSession,
     status: 200,
     stream: true,
@@ -672,7 +675,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/stream',
     summary:
-      'The logs of several sessions, and the changes of sessions and inbox, over one connection ' +
+      'Stream the logs of several sessions, and changes of sessions and inbox, over one connection ' +
       '(Server-Sent Events)',
     ...onSession,
     query: z.object({
@@ -681,7 +684,7 @@ export const ROUTES = {
         .enum(['true', 'false'])
         .optional()
         .describe(
-          'true: also `session`, `snapshot` and `item`, as the streams of sessions and inbox send them',
+          'true: also send `session`, `snapshot` and `item`, as the streams of sessions and inbox do',
         ),
     }),
     status: 200,
@@ -690,7 +693,7 @@ export const ROUTES = {
   getInboxItem: {
     method: 'GET',
     path: '/inbox/{item_id}',
-    summary: 'One inbox item',
+    summary: 'Get an inbox item',
     ...onSession,
     status: 200,
     answer: InboxItem,
@@ -708,7 +711,7 @@ export const ROUTES = {
   readInboxItem: {
     method: 'POST',
     path: '/inbox/{item_id}/read',
-    summary: 'Mark read',
+    summary: 'Mark an inbox item as read',
     ...onSession,
     status: 200,
     answer: InboxItem,
@@ -726,7 +729,7 @@ export const ROUTES = {
     method: 'POST',
     path: '/auth/login',
     errors: ['unauthenticated'],
-    summary: 'Log in by password or one-time link token; sets the cookie of the web UI when asked to',
+    summary: 'Log in with a password or a one-time link token; sets the cookie of the web UI if requested',
     access: 'public',
     alias: false,
     body: z.union([
@@ -741,8 +744,8 @@ export const ROUTES = {
     path: '/auth/refresh',
     errors: ['unauthenticated'],
     summary:
-      'New access token; the refresh token is rotated. Without one in the body the cookie login is ' +
-      'extended and no token is answered',
+      'Get a new access token; the refresh token is rotated. Without one in the body, the cookie login is ' +
+      'extended and no token is returned',
     access: 'public',
     alias: false,
     body: z.strictObject({ refresh_token: z.string().optional() }),
@@ -761,7 +764,7 @@ export const ROUTES = {
   me: {
     method: 'GET',
     path: '/auth/me',
-    summary: 'Who am I',
+    summary: 'Get the current user or service account',
     access: 'any',
     alias: true,
     status: 200,
@@ -770,40 +773,47 @@ export const ROUTES = {
   setPassword: {
     method: 'POST',
     path: '/auth/password',
-    summary: 'Set my password; where there is one, the current one or a login link proves who asks',
+    summary: 'Set your password; if you have one, the current password or a login link is required',
     access: 'user',
     alias: false,
     body: z.strictObject({
       password: z.string().min(10).max(200),
-      current_password: z.string().max(1000).optional().describe('required where there is a password'),
-      link_token: z.string().max(200).optional().describe('of an unused login link, instead of it'),
+      current_password: z.string().max(1000).optional().describe('required if you have a password'),
+      link_token: z
+        .string()
+        .max(200)
+        .optional()
+        .describe('token of an unused login link, in place of current_password'),
     }),
     status: 204,
   },
   about: {
     method: 'GET',
     path: '/about',
-    summary: 'Agents, skills, disclosure, whether the demo model is in use, and what commands run in',
+    summary: 'Get agents, skills, the disclosure, whether the demo model is in use, and the sandbox',
     access: 'any',
     alias: true,
     status: 200,
     answer: z.object({
       version: z.string(),
       agents: z.array(z.object({ name: z.string(), model: z.string() })),
-      models: z.array(z.string()).describe('what config.model of a new session may name'),
+      models: z.array(z.string()).describe('models that config.model of a new session may name'),
       skills: z
         .array(z.object({ name: z.string(), description: z.string() }))
-        .describe('what a message may call by /<name>'),
+        .describe('skills that a message can invoke as /<name>'),
       demo: z.boolean(),
-      share_days: z.int().describe('how long a link of a session lives; 0: there are none'),
+      share_days: z.int().describe('days after which a share link expires; 0: no share links'),
       disclosure: z.object({ level: z.string(), text: z.string().nullable() }),
       sandbox: z
         .object({
           terminal: z.enum(['boxed', 'unboxed', 'not_offered', 'on_workers']),
-          network: z.enum(['none', 'proxy', 'open']).nullable().describe('what a command can reach'),
-          summary: z.string().describe('for people'),
+          network: z
+            .enum(['none', 'proxy', 'open'])
+            .nullable()
+            .describe('what a command can reach on the network'),
+          summary: z.string().describe('description for people'),
         })
-        .describe('what the commands of the terminal run in'),
+        .describe('isolation of terminal commands'),
     }),
   },
   ...SEARCH_ROUTES,

@@ -11,25 +11,35 @@ const wish = {
     .string()
     .regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank')
     .max(20_000)
-    .describe('what each run is told'),
+    .describe('the message that each run receives'),
   name: z.string().trim().min(1).max(120).optional(),
   cron: z.string().max(200).optional().describe('five fields, or @hourly to @yearly'),
-  every_s: z.int().optional().describe('seconds between slots, at least 60'),
-  at: z.string().max(40).optional().describe('one slot, RFC 3339'),
-  timezone: z.string().max(64).optional().describe('of cron, a name such as Europe/Berlin'),
+  every_s: z.int().optional().describe('seconds between runs, at least 60'),
+  at: z.string().max(40).optional().describe('time of a single run, RFC 3339'),
+  timezone: z.string().max(64).optional().describe('time zone of cron, such as Europe/Berlin'),
   missed: z
     .enum(['once', 'skip'])
     .optional()
-    .describe('what becomes of slots that nobody could act on: one run for all, or none'),
-  catch_up_s: z.int().min(0).max(2_592_000).optional().describe('older slots are never made up for'),
+    .describe('what to do about missed runs: start one run for all of them, or none'),
+  catch_up_s: z.int().min(0).max(2_592_000).optional().describe('max age of a missed run that is caught up'),
   overlap: z
     .enum(['skip', 'queue', 'replace'])
     .optional()
-    .describe('a slot while a run is under way: passed over, waits, takes its place'),
-  jitter_s: z.int().min(0).max(3600).optional().describe('shifts all slots by a time of its own up to that'),
+    .describe(
+      'what to do if the previous run is still running: skip the run, queue it, or replace the previous one',
+    ),
+  jitter_s: z
+    .int()
+    .min(0)
+    .max(3600)
+    .optional()
+    .describe('max shift of its times; each schedule has a fixed shift'),
   max_runs: z.int().positive().optional(),
   expires_at: z.string().max(40).optional().describe('RFC 3339'),
-  on_result: z.enum(['note', 'wake']).optional().describe('note: the session reads it in its next turn'),
+  on_result: z
+    .enum(['note', 'wake'])
+    .optional()
+    .describe('note: the session reads the result in its next turn; wake: the result wakes the session'),
 }
 const NewSchedule = z.strictObject({ session_id: z.string(), ...wish })
 export type ScheduleInput = Omit<z.infer<typeof NewSchedule>, 'session_id'>
@@ -38,7 +48,7 @@ export type ScheduleChangeInput = { [K in keyof ScheduleInput]?: ScheduleInput[K
 const ScheduleView = z
   .object({
     id: z.string(),
-    session_id: z.string().describe('the session that is told of its results'),
+    session_id: z.string().describe('the session that receives its results'),
     name: z.string().nullable(),
     prompt: z.string(),
     kind: z.enum(['cron', 'interval', 'once']),
@@ -54,12 +64,12 @@ const ScheduleView = z
     expires_at: timestamp.nullable(),
     on_result: z.enum(['note', 'wake']),
     status: z.enum(['active', 'paused', 'completed', 'expired', 'cancelled']),
-    reason: z.string().nullable().describe('why it is paused or over'),
-    next: z.array(timestamp).describe('the next slots, at most five'),
-    run_count: count.describe('runs that began'),
-    slot_count: count.describe('slots that passed while it was active'),
-    skipped_count: count.describe('of them those that no run began for'),
-    failures: count.describe('in a row'),
+    reason: z.string().nullable().describe('why it is paused or ended'),
+    next: z.array(timestamp).describe('times of the next runs, at most five'),
+    run_count: count.describe('runs that started'),
+    slot_count: count.describe('scheduled times that passed while it was active'),
+    skipped_count: count.describe('scheduled times without a run'),
+    failures: count.describe('consecutive failures'),
     running_session_id: z.string().nullable(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -76,7 +86,7 @@ const ScheduleRunView = z
       .enum(['missed', 'overlap', 'backoff', 'paused', ...RUN_OUTCOMES])
       .nullable()
       .describe('why it was skipped, or how it ended'),
-    collapsed: count.describe('slots beside the first that this stands for'),
+    collapsed: count.describe('further scheduled times that this run covers'),
     manual: z.boolean(),
     run_session_id: z.string().nullable(),
     created_at: timestamp,
@@ -87,8 +97,8 @@ export type ScheduleRunView = z.infer<typeof ScheduleRunView>
 
 const NextTime = z.object({
   at: timestamp,
-  local: z.string().describe('as a clock of that zone shows it'),
-  note: z.string().nullable().describe('why it is another time, or comes twice, on that day'),
+  local: z.string().describe('the time in that time zone'),
+  note: z.string().nullable().describe('why the time differs, or occurs twice, on that day'),
 })
 export type NextTime = z.infer<typeof NextTime>
 
@@ -111,7 +121,7 @@ export const SCHEDULE_ROUTES = {
     method: 'POST',
     path: '/schedules',
     errors: ['not_found', 'wrong_state', 'limit_reached', 'invalid_schedule'],
-    summary: 'Make a schedule: runs of the agent of a session, at times',
+    summary: 'Create a schedule, which runs the agent of a session at times',
     ...onSchedule,
     creates: true,
     body: NewSchedule,
@@ -121,7 +131,7 @@ export const SCHEDULE_ROUTES = {
   listSchedules: {
     method: 'GET',
     path: '/schedules',
-    summary: 'Schedules, newest first',
+    summary: 'List schedules, newest first',
     ...onSchedule,
     query: z.object({ ...page, status: statuses.optional(), session_id: z.string().optional() }),
     status: 200,
@@ -131,7 +141,7 @@ export const SCHEDULE_ROUTES = {
     method: 'POST',
     path: '/schedules/preview',
     errors: ['invalid_schedule'],
-    summary: 'The next times of an expression, and what is odd about them',
+    summary: 'Preview the next times of an expression, with notes on clock changes',
     ...onSchedule,
     body: z.strictObject({
       cron: z.string().max(200).optional(),
@@ -145,7 +155,7 @@ export const SCHEDULE_ROUTES = {
   getSchedule: {
     method: 'GET',
     path: '/schedules/{schedule_id}',
-    summary: 'One schedule',
+    summary: 'Get a schedule',
     ...onSchedule,
     status: 200,
     answer: ScheduleView,
@@ -153,7 +163,7 @@ export const SCHEDULE_ROUTES = {
   changeSchedule: {
     method: 'PATCH',
     path: '/schedules/{schedule_id}',
-    summary: 'Change a schedule that is not over; the next slot is counted from now',
+    summary: 'Change a schedule that has not ended; the next time is computed from now',
     ...onSchedule,
     body: z.strictObject({ ...wish, prompt: wish.prompt.optional() }),
     status: 200,
@@ -162,14 +172,14 @@ export const SCHEDULE_ROUTES = {
   cancelSchedule: {
     method: 'DELETE',
     path: '/schedules/{schedule_id}',
-    summary: 'End a schedule; a run under way goes on and reports',
+    summary: 'Cancel a schedule; a running run continues and reports its result',
     ...onSchedule,
     status: 204,
   },
   pauseSchedule: {
     method: 'POST',
     path: '/schedules/{schedule_id}/pause',
-    summary: 'Pause a schedule; slots that pass meanwhile are not owed',
+    summary: 'Pause a schedule; times that pass while it is paused are not caught up',
     ...onSchedule,
     status: 200,
     answer: ScheduleView,
@@ -177,7 +187,7 @@ export const SCHEDULE_ROUTES = {
   resumeSchedule: {
     method: 'POST',
     path: '/schedules/{schedule_id}/resume',
-    summary: 'Go on with a paused schedule, from now',
+    summary: 'Resume a paused schedule from now on',
     ...onSchedule,
     status: 200,
     answer: ScheduleView,
@@ -185,7 +195,7 @@ export const SCHEDULE_ROUTES = {
   runSchedule: {
     method: 'POST',
     path: '/schedules/{schedule_id}/run',
-    summary: 'A run now, beside the slots',
+    summary: 'Start a run now, in addition to the schedule',
     ...onSchedule,
     creates: true,
     status: 202,
@@ -194,7 +204,7 @@ export const SCHEDULE_ROUTES = {
   listScheduleRuns: {
     method: 'GET',
     path: '/schedules/{schedule_id}/runs',
-    summary: 'What became of its slots, newest first',
+    summary: 'List the runs of a schedule, including missed and skipped ones, newest first',
     ...onSchedule,
     query: z.object(page),
     status: 200,

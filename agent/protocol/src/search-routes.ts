@@ -17,44 +17,44 @@ const names = (what: string) =>
     .string()
     .max(500)
     .transform(text => text.split(',').filter(name => name !== ''))
-    .pipe(z.array(z.string()).min(1, `${what} must name one`))
+    .pipe(z.array(z.string()).min(1, `${what} must contain at least one name`))
 const time = (what: string) =>
   z
     .string()
-    .refine(text => !Number.isNaN(Date.parse(text)), `${what} must be a date or a time, 2026-11-21 say`)
+    .refine(text => !Number.isNaN(Date.parse(text)), `${what} must be a date or a time such as 2026-11-21`)
     .transform(text => Date.parse(text))
 
 export const SESSION_FILTERS = {
   status: list(SESSION_STATUSES).optional(),
   state: list(SESSION_STATES).optional(),
-  agent: names('agent').optional().describe('names of agents, with commas between'),
-  channel: names('channel').optional().describe('names of channels, with commas between'),
+  agent: names('agent').optional().describe('names of agents, separated by commas'),
+  channel: names('channel').optional().describe('names of channels, separated by commas'),
   min_cost_usd: z
     .string()
     .regex(/^\d{1,9}(\.\d{1,9})?$/, 'min_cost_usd must be a number')
     .transform(Number)
     .optional(),
   since: time('since').optional().describe('last changed at this time or later'),
-  until: time('until').optional().describe('last changed before'),
+  until: time('until').optional().describe('last changed before this time'),
   parent_id: z
     .string()
     .max(128)
     .optional()
-    .describe('only the children of that session; none: only those without a parent'),
+    .describe('only children of that session; none: only sessions without a parent'),
   sort: z
     .enum(SESSION_SORTS)
     .optional()
-    .describe('newest first (default), last changed first, dearest first'),
+    .describe('newest first (default), last changed first, or highest cost first'),
 }
 
 const SearchHit = z
   .object({
-    event_id: z.int().nonnegative().describe('0: of the session itself, its title, agent and id'),
+    event_id: z.int().nonnegative().describe('0: the session itself (title, agent and id)'),
     in: z.enum(SEARCHED_TEXTS),
-    text: z.string().describe('the part of the text around the words'),
+    text: z.string().describe('an excerpt of the text around the words'),
     marks: z
       .array(z.tuple([z.int(), z.int()]))
-      .describe('where the words stand in it: from, and up to, in UTF-16 units'),
+      .describe('positions of the words in the excerpt: start and end, in UTF-16 units'),
   })
   .meta({ id: 'SearchHit' })
 
@@ -63,8 +63,8 @@ export const SEARCH_ROUTES = {
     method: 'GET',
     path: '/search',
     summary:
-      'Sessions one of whose texts (title, message, answer, tool call or result) holds every word, ' +
-      'whatever its case and accents; the last word may be the beginning of one',
+      'Search sessions: one text (title, message, answer, tool call or result) must contain every word, ' +
+      'ignoring case and accents; the last word may be a prefix',
     access: 'any',
     alias: true,
     query: z.object({
@@ -80,15 +80,18 @@ export const SEARCH_ROUTES = {
     status: 200,
     answer: z.object({
       results: z.array(z.object({ session: Session, hits: z.array(SearchHit) })),
-      next_cursor: z.string().nullable().describe('a page may be short, or empty, and have a next one'),
+      next_cursor: z
+        .string()
+        .nullable()
+        .describe('a page may be short or empty although another one follows'),
     }),
   },
   streamSessions: {
     method: 'GET',
     path: '/sessions/stream',
     summary:
-      'Live changes of sessions (Server-Sent Events): `opened` once changes are told, then the record ' +
-      'of each session that changes as `session`',
+      'Stream changes of sessions (Server-Sent Events): `opened` once the stream is live, then each ' +
+      'changed session as `session`',
     access: 'any',
     alias: true,
     status: 200,

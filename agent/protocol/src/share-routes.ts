@@ -5,7 +5,7 @@ import type { Route } from './routes.ts'
 const ShareView = z
   .object({
     id: z.string(),
-    created_by: z.string().describe('the user; the link ends with their account'),
+    created_by: z.string().describe('the user; the link expires with their account'),
     created_at: z.string(),
     expires_at: z.string(),
     revoked_at: z.string().nullable(),
@@ -16,7 +16,7 @@ export const SHARE_ROUTES = {
   createShare: {
     method: 'POST',
     path: '/sessions/{id}/shares',
-    summary: 'A link that shows the session, read only, to whoever has it; it is shown once',
+    summary: 'Create a link that gives anyone who has it read-only access to the session; it is shown once',
     access: 'user',
     alias: false,
     creates: true,
@@ -27,7 +27,7 @@ export const SHARE_ROUTES = {
   listShares: {
     method: 'GET',
     path: '/sessions/{id}/shares',
-    summary: 'The links of a session',
+    summary: 'List the links of a session',
     access: 'user',
     alias: false,
     status: 200,
@@ -36,7 +36,7 @@ export const SHARE_ROUTES = {
   revokeShare: {
     method: 'DELETE',
     path: '/sessions/{id}/shares/{share_id}',
-    summary: 'End a link at once',
+    summary: 'Revoke a link immediately',
     access: 'user',
     alias: false,
     status: 204,
@@ -45,7 +45,7 @@ export const SHARE_ROUTES = {
     method: 'POST',
     path: '/shared',
     errors: ['not_found'],
-    summary: 'What a link shows: the session and its chat after a cursor',
+    summary: 'Read a shared session and its chat after a cursor',
     access: 'public',
     alias: false,
     body: z.strictObject({ token: z.string().max(200), after: z.int().nonnegative().default(0) }),

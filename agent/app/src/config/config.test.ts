@@ -53,7 +53,7 @@ test('a key near to none gets the list of known ones, of its own kind where ther
 
 test('a value that does not fit says what was expected, what came and where', () => {
   expect(problemsOf(() => parse('limits:\n  drain_s: soon\nmodels: {default: gpt}\nagents:\n'))).toEqual([
-    'line 3: models.default: must read <provider>/<model>, got "gpt"',
+    'line 3: models.default: must have the form <provider>/<model>, got "gpt"',
     'line 4: agents: expected record, got nothing',
     'line 2: limits.drain_s: expected number, got "soon"',
   ])
@@ -108,12 +108,12 @@ test('an internal address on the allow list is a mistake that names the list it 
   expect(agent('internal: [localhost, 10.0.0.1, wiki.corp]')).toEqual([])
   expect(agent('internal: ["127.0.0.1:8080", "[::1]:8080", "[::1]", "fd00::1"]')).toEqual([])
   expect(agent('internal: ["wiki.corp:8080"]')).toEqual([
-    'line 1: agents.a.governance.egress.internal.0: has a port behind a name: an address may have one ' +
-      '(127.0.0.1:8080), a name opens all of its ports, got "wiki.corp:8080"',
+    'line 1: agents.a.governance.egress.internal.0: has a port after a name: only an address may have ' +
+      'one (127.0.0.1:8080); a name allows all ports, got "wiki.corp:8080"',
   ])
   expect(agent('internal: ["*.corp"]')).toEqual([
-    'line 1: agents.a.governance.egress.internal.0: must be a host name or an address in full, without ' +
-      'a wildcard, got "*.corp"',
+    'line 1: agents.a.governance.egress.internal.0: must be a full host name or address, without a ' +
+      'wildcard, got "*.corp"',
   ])
 })
 
@@ -191,7 +191,7 @@ test('two MCP servers cannot have tools of one name', () => {
   ])
   for (const name of ['a_', 'a.', 'a._b', 'a..b']) expect(names(`  ${name}: ${server}`)).toHaveLength(1)
   expect(names(`  git.hub: ${server}\n  git_hub: ${server}`)).toEqual([
-    expect.stringMatching(/^line 3: mcp_servers\.git_hub: has tools of the same names as git\.hub/),
+    expect.stringMatching(/^line 3: mcp_servers\.git_hub: has the same tool names as git\.hub/),
   ])
   expect(names(`  git.hub: ${server}\n  git-hub: ${server}\n  a_b: ${server}`)).toEqual([])
 })

@@ -107,7 +107,7 @@ test('a configuration that would trust anybody, or send a password openly, is an
       .error?.issues.map(({ path, message }) => `${path.slice(2).join('.')}: ${message}`)
       .join()
   expect(errorOf({ authserv_id: SERVER })).toBeUndefined()
-  expect(errorOf({})).toContain('authserv_id: must be named unless access is open')
+  expect(errorOf({})).toContain('authserv_id: is required unless access is open')
   expect(errorOf({ access: 'open' })).toContain('agent: must be named')
   expect(errorOf({ authserv_id: SERVER, imap: { ...imap, security: 'none' } })).toContain(
     'only where the host',
