@@ -82,7 +82,7 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
   const mapping = Object.fromEntries(EVENT_TYPES.map(type => [type, REF + recordName(type)]))
   records['EventRecord'] = {
     description:
-      'One event of a session log. New types and new keys may appear without notice: read the keys you need.',
+      'One event of a session log. New types and new keys may appear at any time: read the keys you need.',
     oneOf: Object.values(mapping).map($ref => ({ $ref })),
     discriminator: { propertyName: 'type', mapping },
   }

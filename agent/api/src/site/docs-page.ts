@@ -132,7 +132,7 @@ const INTRODUCTION =
   '"$URL/v1/sessions/$ID/events?after=0"</code></p>'
 const OF_EVENTS =
   '<p>A record is <code>{id, session_id, type, created_at, data}</code>; <code>id</code> is the cursor. ' +
-  'The tables describe <code>data</code>. New types and keys may appear without notice.</p>'
+  'The tables describe <code>data</code>. New types and keys may appear at any time.</p>'
 const OF_ERRORS =
   '<p>Every error is <code>application/problem+json</code>: ' +
   '<code>{type, title, status, code, detail, request_id, errors?}</code>.</p>'
