@@ -45,7 +45,7 @@ test('the folds of capabilities, and the words the model is told of events, are 
   for (const part of [
     'saga.step_begin',
     'outcome.continuation',
-    'Nobody has decided yet',
+    'The decision is pending',
     'expert.delegation',
   ])
     expect(bundle).toContain(part)

@@ -15,8 +15,8 @@ export function adviceRules(): (event: SessionEvent) => string[] {
         const { model, category, turn_id, iteration_index } = event.data
         const point = `${turn_id} ${iteration_index} ${category}`
         const found = [
-          ...(open === null ? [] : ['the advisor is asked before its last request has an end']),
-          ...(points.has(point) ? ['the advisor was asked at this point before'] : []),
+          ...(open === null ? [] : ['the advisor is called before its last request has ended']),
+          ...(points.has(point) ? ['the advisor was already called at this point'] : []),
         ]
         points.add(point)
         open = { model, category }
@@ -26,11 +26,11 @@ export function adviceRules(): (event: SessionEvent) => string[] {
       case 'advisor.failure': {
         const fits = open !== null && open.model === event.data.model && open.category === event.data.category
         open = null
-        return fits ? [] : ['it ends no request of the advisor']
+        return fits ? [] : ['no request of the advisor is open']
       }
       case 'llm.request':
       case 'tool.call':
-        return open === null ? [] : ['the turn goes on while the advisor is asked']
+        return open === null ? [] : ['the turn continues during a request of the advisor']
       // The end of the turn also ends its request.
       case 'session.complete':
       case 'session.fail':

@@ -11,7 +11,7 @@ export function browserRules(): (event: SessionEvent) => string[] {
   let driver: string | null = null
 
   const ofLive = (browser_id: string): string[] =>
-    browser_id === live ? [] : [`it is of ${browser_id}, and the browser is ${live ?? 'none'}`]
+    browser_id === live ? [] : [`it names browser ${browser_id}, but the browser is ${live ?? 'none'}`]
 
   return event => {
     switch (event.type) {
@@ -19,7 +19,7 @@ export function browserRules(): (event: SessionEvent) => string[] {
         const { browser_id } = event.data
         const found = [
           ...(live === null ? [] : [`the browser ${live} has not ended`]),
-          ...(begun.has(browser_id) ? [`the browser ${browser_id} began before`] : []),
+          ...(begun.has(browser_id) ? [`the browser ${browser_id} was already started`] : []),
         ]
         begun.add(browser_id)
         live = browser_id
@@ -28,8 +28,8 @@ export function browserRules(): (event: SessionEvent) => string[] {
       case 'browser.control_granted': {
         const found = [
           ...ofLive(event.data.browser_id),
-          ...(driver === null ? [] : [`${driver} drives it`]),
-          ...(live === null ? ['there is no browser'] : []),
+          ...(driver === null ? [] : [`${driver} controls it`]),
+          ...(live === null ? ['the session has no browser'] : []),
         ]
         driver = event.data.owner_user_id
         return found
@@ -37,8 +37,8 @@ export function browserRules(): (event: SessionEvent) => string[] {
       case 'browser.control_returned': {
         const found = [
           ...ofLive(event.data.browser_id),
-          ...(driver === null ? ['nobody drives it'] : []),
-          ...(live === null ? ['there is no browser'] : []),
+          ...(driver === null ? ['no user controls it'] : []),
+          ...(live === null ? ['the session has no browser'] : []),
         ]
         driver = null
         return found
@@ -46,8 +46,8 @@ export function browserRules(): (event: SessionEvent) => string[] {
       case 'browser.destroyed': {
         const found = [
           ...ofLive(event.data.browser_id),
-          ...(live === null ? ['there is no browser'] : []),
-          ...(driver === null ? [] : [`${driver} still drives it`]),
+          ...(live === null ? ['the session has no browser'] : []),
+          ...(driver === null ? [] : [`${driver} still controls it`]),
         ]
         live = null
         return found

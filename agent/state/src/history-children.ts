@@ -32,7 +32,7 @@ export function childRules(): ChildRules {
   function settle(id: string): string[] {
     const found = [
       ...(spawned.has(id) ? [] : [`worker ${id} was not spawned before it`]),
-      ...(settled.has(id) ? [`worker ${id} had its outcome before`] : []),
+      ...(settled.has(id) ? [`worker ${id} already has an outcome`] : []),
     ]
     settled.add(id)
     if (delegated.has(id)) found.push(`the delegation of ${id} has no end before its outcome`)
@@ -62,17 +62,17 @@ export function childRules(): ChildRules {
         const { worker_id } = event.data
         return spawned.has(worker_id) && !settled.has(worker_id)
           ? []
-          : [`worker ${worker_id}, which blocked its task, is not at work`]
+          : [`worker ${worker_id}, which blocked its task, is not open`]
       }
       case 'delegation.complete':
       case 'delegation.failed':
         return delegated.delete(event.data.child_session_id)
           ? []
-          : [`the delegation of ${event.data.child_session_id} did not begin before it, or has ended`]
+          : [`the delegation of ${event.data.child_session_id} has not started, or has ended`]
       case 'delegation.stale':
         return delegated.has(event.data.child_session_id)
           ? []
-          : [`${event.data.child_session_id} is told of as silent, and is no delegation that goes on`]
+          : [`${event.data.child_session_id} is reported as idle, but it has no open delegation`]
       case 'tool.result':
         waiting.delete(event.data.tool_call_id)
         return []
@@ -86,7 +86,7 @@ export function childRules(): ChildRules {
       const found = checkOne(event)
       approvals.look(event)
       if (stoppedWhilePaused && event.type !== 'session.complete')
-        found.push('a stop while the session was paused is followed by its end')
+        found.push('a stop of a paused session must be followed by session.complete')
       stoppedWhilePaused = paused && event.type === 'session.stopped'
       if (event.type === 'session.pause') paused = true
       else if (event.type === 'session.resume' || event.type === 'session.complete') paused = false

@@ -17,24 +17,24 @@ export function codeRules(): (event: SessionEvent) => string[] {
         const { run_id, source_event_id } = event.data
         const found = [
           ...(live === null ? [] : [`the run ${live.run_id} has no result yet`]),
-          ...(sources.has(source_event_id) ? [`event ${source_event_id} began a run before`] : []),
-          ...(seen.has(source_event_id) ? [] : [`its source ${source_event_id} is not before it`]),
+          ...(sources.has(source_event_id) ? [`event ${source_event_id} already started a run`] : []),
+          ...(seen.has(source_event_id) ? [] : [`its source ${source_event_id} does not precede it`]),
         ]
         sources.add(source_event_id)
         live = { run_id, seq: 0 }
         return found
       }
       case 'code.run_progress': {
-        if (live?.run_id !== event.data.run_id) return ['it is of no run that is under way']
+        if (live?.run_id !== event.data.run_id) return ['its run is not running']
         const { seq = live.seq } = event.data
         const found = seq === live.seq ? [] : [`its seq is ${seq}, after ${live.seq - 1}`]
         live.seq = seq + 1
         return found
       }
       case 'code.run_channel_update':
-        return live?.run_id === event.data.run_id ? [] : ['it is of no run that is under way']
+        return live?.run_id === event.data.run_id ? [] : ['its run is not running']
       case 'code.run_result':
-        if (live?.run_id !== event.data.run_id) return ['its run has not begun, or had its result before']
+        if (live?.run_id !== event.data.run_id) return ['its run has not started, or already has a result']
         live = null
         return []
       default:

@@ -11,8 +11,8 @@ export function commandRules(): (event: SessionEvent) => string[] {
 
   function settle(id: EventId): string[] {
     const found = [
-      ...(messages.has(id) ? [] : [`${id} is no message of a user before it`]),
-      ...(dealtWith.has(id) ? [`message ${id} was dealt with before`] : []),
+      ...(messages.has(id) ? [] : [`${id} is not an earlier message of a user`]),
+      ...(dealtWith.has(id) ? [`message ${id} was already processed`] : []),
     ]
     dealtWith.add(id)
     return found

@@ -36,8 +36,8 @@ export function goalRules(): (event: SessionEvent) => string[] {
 function messageRules(before: SessionEvent['type'] | null, event: SessionEvent): string[] {
   const continues = event.type === 'user.message' && event.data.synthetic === 'outcome_continuation'
   if (before === 'outcome.continuation' && !continues)
-    return ['an outcome.continuation is followed by its message and nothing else']
-  return continues && before !== 'outcome.continuation' ? ['no outcome.continuation stands before it'] : []
+    return ['an outcome.continuation must be followed by its message']
+  return continues && before !== 'outcome.continuation' ? ['no outcome.continuation precedes it'] : []
 }
 
 function check(
@@ -68,7 +68,7 @@ function check(
       const due = goal !== null && goal.state !== 'over' ? goal.id : null
       if (due === event.data.outcome_id) return [[], null]
       const cleared = event.data.outcome_id ?? 'nothing'
-      return [[`it clears ${cleared} where ${due ?? 'nothing'} is under way`], null]
+      return [[`it clears ${cleared}, but the current goal is ${due ?? 'none'}`], null]
     }
     case 'user.message':
       return [[], resumes(goal, event) ? { ...goal, state: 'active', owed: null } : goal]
@@ -100,8 +100,8 @@ function gradingBegins(
     return [['it grades a goal that is not active'], goal]
   const found = [
     ...(goal.span !== null ? [`the span of ${goal.span.start} is open`] : []),
-    ...(iteration !== goal.finished ? [`iteration ${iteration} where ${goal.finished} is due`] : []),
-    ...(responses.has(response_event_id) ? [] : ['response_event_id names no llm.response before it']),
+    ...(iteration !== goal.finished ? [`iteration is ${iteration}, expected ${goal.finished}`] : []),
+    ...(responses.has(response_event_id) ? [] : ['response_event_id does not name an earlier llm.response']),
   ]
   return [found, { ...goal, span: { start: id, iteration }, owed: null }]
 }
@@ -109,10 +109,10 @@ function gradingBegins(
 function gradingEnds(goal: Goal | null, { id, data }: Verdict): Checked {
   const { outcome_id, outcome_evaluation_start_id, iteration, result } = data
   if (!goal?.span || goal.id !== outcome_id || goal.span.start !== outcome_evaluation_start_id)
-    return [['it ends no open span'], goal]
+    return [['its span is not open'], goal]
   const due = goal.span.iteration + 1
   return [
-    iteration === due ? [] : [`iteration ${iteration} where ${due} is due`],
+    iteration === due ? [] : [`iteration is ${iteration}, expected ${due}`],
     {
       ...goal,
       state: stateAfter(goal.state, result),
@@ -136,7 +136,7 @@ function continued(goal: Goal | null, { data }: EventOf<'outcome.continuation'>)
     goal.owed === data.status_event_id &&
     goal.finished === data.iteration
   return [
-    fits ? [] : ['no verdict of the active goal asks for it'],
+    fits ? [] : ['no verdict of the active goal requires it'],
     goal === null ? null : { ...goal, owed: null },
   ]
 }

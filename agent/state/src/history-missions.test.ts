@@ -70,33 +70,33 @@ test.each<[string, Written[]]>([
 
 test.each<[string, Written[]]>([
   ['a mission is defined while m is active', [...begun, defined]],
-  ['mission_kickoff of a mission that is not active', [told('mission_kickoff'), defined]],
-  ['mission_deadline of a mission that is not active', [...graded('satisfied'), told('mission_deadline')]],
-  ['iteration 1 where 0 is due', [...begun, start(1)]],
-  ['iteration 2 where 1 is due', [...begun, start(0), end(2, 'satisfied')]],
-  ['iteration 0 where 1 is due', [...second.slice(0, -1), start(0, 8)]],
+  ['mission_kickoff for a mission that is not active', [told('mission_kickoff'), defined]],
+  ['mission_deadline for a mission that is not active', [...graded('satisfied'), told('mission_deadline')]],
+  ['iteration is 1, expected 0', [...begun, start(1)]],
+  ['iteration is 2, expected 1', [...begun, start(0), end(2, 'satisfied')]],
+  ['iteration is 0, expected 1', [...second.slice(0, -1), start(0, 8)]],
   ['the span of 4 is open', [...begun, start(0), start(0)]],
-  ['response_event_id names no llm.response', [...begun, start(0, 2)]],
-  ['it ends no open span', [...begun, end(1, 'satisfied')]],
-  ['it ends no open span', [...begun, start(0), session('stopped'), end(1, 'satisfied')]],
+  ['response_event_id does not name an earlier llm.response', [...begun, start(0, 2)]],
+  ['its span is not open', [...begun, end(1, 'satisfied')]],
+  ['its span is not open', [...begun, start(0), session('stopped'), end(1, 'satisfied')]],
   ['it grades a mission that is not active', [...begun, paused, start(0)]],
   ['it grades a mission that is not active', [...graded('satisfied'), start(1)]],
-  ['no verdict of the active mission asks for it', [...graded('satisfied'), continuation(1)]],
-  ['no verdict of the active mission asks for it', [...graded('needs_revision'), paused, continuation(1)]],
-  ['no verdict of the active mission asks for it', [...graded('needs_revision'), continuation(2)]],
+  ['no verdict of the active mission requires it', [...graded('satisfied'), continuation(1)]],
+  ['no verdict of the active mission requires it', [...graded('needs_revision'), paused, continuation(1)]],
+  ['no verdict of the active mission requires it', [...graded('needs_revision'), continuation(2)]],
   [
-    'followed by its message and nothing else',
+    'must be followed by its message',
     [...graded('needs_revision'), continuation(1), session('complete')],
   ],
-  ['no mission.continuation stands before it', [...begun, told('mission_continuation')]],
+  ['no mission.continuation precedes it', [...begun, told('mission_continuation')]],
   ['mission m is not active', [...begun, paused, paused]],
   ['mission m is not active', [...graded('satisfied'), paused]],
   ['mission m is not paused or blocked', [...begun, resumed]],
   ['mission m is not paused or blocked', [...graded('failed'), resumed]],
   ['mission m is not active or paused or blocked', [...begun, cancelled(), cancelled()]],
   ['mission m is not active or paused or blocked', [...graded('satisfied'), cancelled()]],
-  ['worker w goes on behind the cancel', [...begun, spawned, cancelled()]],
-  ['nobody ends the grading that 4 began', [...begun, start(0)]],
+  ['worker w is open after the cancel', [...begun, spawned, cancelled()]],
+  ['the grading that event 4 started has no end', [...begun, start(0)]],
   ['its session has ended without a verdict', [...begun, session('complete')]],
   ['its session has ended without a verdict', [...graded('needs_revision'), session('complete')]],
 ])('it finds: %s', (what, events) => {
@@ -127,10 +127,10 @@ test('results of runs are numbered, and those of another schedule by themselves'
 })
 
 test.each<[string, Written[]]>([
-  ['run r1 had its result before', [result(1), result(1)]],
-  ['schedule s tells of run 3 behind run 1', [result(1), result(3)]],
-  ['schedule s tells of run 1 behind run 2', [result(1), result(2), result(1, { run_session_id: 'r3' })]],
-  ['schedule s had a run for T1 before', [result(1), result(2, { slot_at: 'T1' })]],
+  ['run r1 already has a result', [result(1), result(1)]],
+  ['schedule s reports run 3 after run 1', [result(1), result(3)]],
+  ['schedule s reports run 1 after run 2', [result(1), result(2), result(1, { run_session_id: 'r3' })]],
+  ['schedule s already has a run for T1', [result(1), result(2, { slot_at: 'T1' })]],
 ])('it finds of results: %s', (what, events) => {
   expect(results(...events)).toContain(what)
 })

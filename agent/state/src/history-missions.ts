@@ -38,7 +38,7 @@ export function missionRules(): MissionRules {
       const [found, after] = check(mission, event, responses)
       const wrong = [...messageRules(before, event), ...toldRules(mission, event), ...found]
       if (event.type === 'mission.cancelled' && event.data.cascade_to_workers)
-        for (const worker of open) wrong.push(`worker ${worker} goes on behind the cancel that was to end it`)
+        for (const worker of open) wrong.push(`worker ${worker} is open after the cancel that should end it`)
       mission = after
       if (event.type === 'llm.response') responses.add(event.id)
       if (event.type === 'worker.spawned') open.add(event.data.worker_id)
@@ -50,9 +50,9 @@ export function missionRules(): MissionRules {
     },
     atEnd() {
       if (mission === null || standing === 'paused') return []
-      if (mission.span !== null) return [`nobody ends the grading that ${mission.span.start} began`]
+      if (mission.span !== null) return [`the grading that event ${mission.span.start} started has no end`]
       return mission.status === 'active' && standing === 'completed'
-        ? [`mission ${mission.id} is active, and its session has ended without a verdict on it`]
+        ? [`mission ${mission.id} is active, but its session has ended without a verdict`]
         : []
     },
   }
@@ -69,8 +69,8 @@ const STANDING: Partial<Record<SessionEvent['type'], 'active' | 'paused' | 'comp
 function messageRules(before: SessionEvent['type'] | null, event: SessionEvent): string[] {
   const continues = event.type === 'user.message' && event.data.synthetic === 'mission_continuation'
   if (before === 'mission.continuation' && !continues)
-    return ['a mission.continuation is followed by its message and nothing else']
-  return continues && before !== 'mission.continuation' ? ['no mission.continuation stands before it'] : []
+    return ['a mission.continuation must be followed by its message']
+  return continues && before !== 'mission.continuation' ? ['no mission.continuation precedes it'] : []
 }
 
 const TOLD = new Set(['mission_kickoff', 'mission_resumed', 'mission_deadline'])
@@ -79,7 +79,7 @@ function toldRules(mission: Mission | null, event: SessionEvent): string[] {
   if (event.type !== 'user.message' || !TOLD.has(event.data.synthetic ?? '')) return []
   return mission?.status === 'active' && mission.id === event.data.mission_id
     ? []
-    : [`${event.data.synthetic} of a mission that is not active`]
+    : [`${event.data.synthetic} for a mission that is not active`]
 }
 
 function check(mission: Mission | null, event: SessionEvent, responses: ReadonlySet<EventId>): Checked {
@@ -141,8 +141,8 @@ function gradingBegins(
   const isAnswer = responses.has(response_event_id) || response_event_id === mission.defined_at
   const found = [
     ...(mission.span !== null ? [`the span of ${mission.span.start} is open`] : []),
-    ...(iteration !== mission.finished ? [`iteration ${iteration} where ${mission.finished} is due`] : []),
-    ...(isAnswer ? [] : ['response_event_id names no llm.response before it']),
+    ...(iteration !== mission.finished ? [`iteration is ${iteration}, expected ${mission.finished}`] : []),
+    ...(isAnswer ? [] : ['response_event_id does not name an earlier llm.response']),
   ]
   return [found, { ...mission, span: { start: id, iteration }, owed: null }]
 }
@@ -150,10 +150,10 @@ function gradingBegins(
 function gradingEnds(mission: Mission | null, { id, data }: EventOf<'mission.evaluation.end'>): Checked {
   const { mission_id, evaluation_start_id, iteration, result } = data
   if (!mission?.span || mission.id !== mission_id || mission.span.start !== evaluation_start_id)
-    return [['it ends no open span'], mission]
+    return [['its span is not open'], mission]
   const due = mission.span.iteration + 1
   return [
-    iteration === due ? [] : [`iteration ${iteration} where ${due} is due`],
+    iteration === due ? [] : [`iteration is ${iteration}, expected ${due}`],
     {
       ...mission,
       status: statusAfter(mission.status, result),
@@ -184,7 +184,7 @@ function continued(mission: Mission | null, { data }: EventOf<'mission.continuat
     mission.owed === data.status_event_id &&
     mission.finished === data.iteration
   return [
-    fits ? [] : ['no verdict of the active mission asks for it'],
+    fits ? [] : ['no verdict of the active mission requires it'],
     mission === null ? null : { ...mission, owed: null },
   ]
 }

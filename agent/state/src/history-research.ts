@@ -28,12 +28,12 @@ export function researchRules(): (event: SessionEvent) => string[] {
   return event => {
     const found: string[] = []
     if (converged !== null && event.type !== 'research.harvested')
-      found.push('a research.converged is followed by its harvest')
+      found.push('a research.converged must be followed by its harvest')
     if (event.type === 'mission.defined')
       mission = event.data.kind === 'research' ? event.data.mission_id : null
     if (event.type === 'research.defined') {
       const { mission_id, run_id, settings } = event.data
-      if (mission_id !== mission) found.push('no mission of research was defined before it')
+      if (mission_id !== mission) found.push('no research mission precedes it')
       run = { id: run_id, settings, keys: new Map(), scored: [], harvests: 0 }
     }
     if (event.type === 'worker.spawned') found.push(...spawned(run, event))
@@ -49,13 +49,13 @@ export function researchRules(): (event: SessionEvent) => string[] {
 
 function spawned(run: Run | null, { data }: EventOf<'worker.spawned'>): string[] {
   const { branch_key: key, kind } = data
-  if ((kind === 'branch') !== (key !== undefined)) return ['a branch has a key, and nobody else']
+  if ((kind === 'branch') !== (key !== undefined)) return ['only a branch has a key, and it must have one']
   if (key === undefined) return []
-  if (run === null) return [`branch ${key} has no research`]
-  const found = run.keys.has(key) ? [`branch ${key} was there before`] : []
+  if (run === null) return [`branch ${key} has no research run`]
+  const found = run.keys.has(key) ? [`branch ${key} exists already`] : []
   run.keys.set(key, 'at work')
   if (run.keys.size > run.settings.max_branches)
-    found.push(`branch ${key} is one more than ${run.settings.max_branches}`)
+    found.push(`branch ${key} exceeds the limit of ${run.settings.max_branches}`)
   return found
 }
 
@@ -64,24 +64,24 @@ function harvested(
   converged: EventOf<'research.converged'> | null,
   { data: { run_id, folded, scores } }: EventOf<'research.harvested'>,
 ): string[] {
-  if (run?.id !== run_id) return [`there is no run ${run_id} to harvest`]
+  if (run?.id !== run_id) return [`run ${run_id} does not exist`]
   const found: string[] = []
   run.harvests += 1
   for (const key of folded) {
     if (run.keys.get(key) !== 'ended')
-      found.push(`branch ${key} is folded, which has not ended or was folded before`)
+      found.push(`branch ${key} is folded, but has not ended or was already folded`)
     run.keys.set(key, 'folded')
     run.scored.push({ score: scores[key], harvest: run.harvests })
   }
   for (const key of Object.keys(scores))
-    if (!folded.includes(key)) found.push(`${key} has a score and is not folded`)
+    if (!folded.includes(key)) found.push(`${key} has a score but is not folded`)
   const { level, before, count, best } = countFrom(run)
   const due = level !== null && level !== before ? level : null
   const said = converged?.data
   if ((said?.level ?? null) !== due)
-    found.push(`the scores reach ${due ?? 'no level'}, and the log says ${said?.level ?? 'none'}`)
+    found.push(`the scores reach ${due ?? 'no level'}, but the log has ${said?.level ?? 'none'}`)
   if (said !== undefined && (said.consecutive_non_improving !== count || said.best_score !== best))
-    found.push(`the scores say ${count} without improvement, best ${best ?? 'none'}`)
+    found.push(`the scores yield ${count} without improvement, best ${best ?? 'none'}`)
   return found
 }
 

@@ -60,7 +60,7 @@ test('sagas that are committed, rolled back or escalated in order are sound', ()
 })
 
 test.each<[string, string, SessionEvent[]]>([
-  ['a second end', 'no saga of that id is running', [start, end('committed'), end('committed')]],
+  ['a second end', 'no saga with that id is running', [start, end('committed'), end('committed')]],
   ['two sagas at once', 'still running', [start, { ...start, data: { saga_id: 'h' } } as SessionEvent]],
   [
     'a step undone twice',
@@ -72,10 +72,10 @@ test.each<[string, string, SessionEvent[]]>([
     'step a is undone before b',
     [start, ...done('a', 'b'), pause, ...undone('a', 'b'), report(['b', 'a']), end('compensated')],
   ],
-  ['an undo that nothing fired', 'nothing fired a rollback', [start, ...done('a'), ...undone('a')]],
+  ['an undo that nothing fired', 'no rollback is due', [start, ...done('a'), ...undone('a')]],
   [
     'a failed undo that is not listed',
-    'failed_steps is not',
+    'failed_steps does not',
     [
       start,
       ...done('a'),
@@ -86,7 +86,7 @@ test.each<[string, string, SessionEvent[]]>([
       end('compensated'),
     ],
   ],
-  ['an empty failed_steps', 'there and empty', [start, pause, report([], []), end('compensated')]],
+  ['an empty failed_steps', 'present but empty', [start, pause, report([], []), end('compensated')]],
   [
     'a step left as it is',
     'neither undone nor listed',
@@ -94,15 +94,15 @@ test.each<[string, string, SessionEvent[]]>([
   ],
   [
     'an end of the wrong status',
-    'ends committed where compensated is due',
+    'ends as committed, expected compensated',
     [start, pause, report([]), end('committed')],
   ],
   [
     'a turn that goes on first',
-    'a turn goes on',
+    'a turn continues',
     [start, pause, make('tool.call'), report([]), end('compensated')],
   ],
-  ['a rollback that never came', 'must be rolled back, and was not', [start, pause]],
+  ['a rollback that never came', 'was not rolled back', [start, pause]],
 ])('%s is found', (_, what, events) => {
   expect(judge(events)).toEqual(expect.arrayContaining([expect.stringContaining(what)]))
 })

@@ -31,7 +31,7 @@ export function sagaRules(): {
       case 'saga.start': {
         const found = [
           ...(running === null ? [] : [`saga ${running.saga_id} is still running`]),
-          ...(seen.has(event.data.saga_id) ? ['a saga of that id began before'] : []),
+          ...(seen.has(event.data.saga_id) ? ['a saga with that id already started'] : []),
         ]
         running = { saga_id: event.data.saga_id, steps: new Map(), owed: false, failed: null }
         seen.add(event.data.saga_id)
@@ -45,13 +45,13 @@ export function sagaRules(): {
       case 'harness.wake':
       case 'llm.request':
       case 'tool.call':
-        return running?.owed ? ['a turn goes on although a rollback is owed'] : []
+        return running?.owed ? ['a turn continues although a rollback is due'] : []
       case 'saga.step_begin':
       case 'saga.step_committed':
       case 'saga.step_failed':
       case 'saga.compensate':
       case 'saga.complete': {
-        if (running?.saga_id !== event.data.saga_id) return ['no saga of that id is running']
+        if (running?.saga_id !== event.data.saga_id) return ['no saga with that id is running']
         if (event.type === 'saga.compensate') return compensate(running, event)
         if (event.type !== 'saga.complete') return step(running, event)
         const found = complete(running, event)
@@ -65,7 +65,7 @@ export function sagaRules(): {
 
   return {
     check,
-    atEnd: () => (running?.owed ? [`saga ${running.saga_id} must be rolled back, and was not`] : []),
+    atEnd: () => (running?.owed ? [`saga ${running.saga_id} was not rolled back`] : []),
   }
 }
 
@@ -74,10 +74,10 @@ function step(saga: Running, { type, data: { step_id, state } }: StepEvent): str
   if (due === undefined) return [`a ${type} does not put a step into the state ${state}`]
   const found: string[] = []
   const now = saga.steps.get(step_id) ?? null
-  if (now !== due) found.push(`step ${step_id} is ${now ?? 'new'} where ${due ?? 'new'} is due`)
-  if (state === 'executing' && saga.owed) found.push('a step begins although a rollback is owed')
+  if (now !== due) found.push(`step ${step_id} is ${now ?? 'new'}, expected ${due ?? 'new'}`)
+  if (state === 'executing' && saga.owed) found.push('a step starts although a rollback is due')
   if (state === 'compensating') {
-    if (!saga.owed) found.push('a step is undone although nothing fired a rollback')
+    if (!saga.owed) found.push('a step is undone although no rollback is due')
     const later = [...saga.steps]
       .slice([...saga.steps.keys()].indexOf(step_id) + 1)
       .filter(([, other]) => other === 'committed' || other === 'compensating')
@@ -92,17 +92,17 @@ const inState = (saga: Running, state: string): string[] =>
 
 function compensate(saga: Running, { data }: EventOf<'saga.compensate'>): string[] {
   const found: string[] = []
-  if (!saga.owed) found.push('nothing fired a rollback')
-  if (saga.steps.size === 0) found.push('no step was begun: there is nothing to compensate')
-  if (saga.failed !== null) found.push('the rollback was reported before')
+  if (!saga.owed) found.push('no rollback is due')
+  if (saga.steps.size === 0) found.push('no step has started: nothing to compensate')
+  if (saga.failed !== null) found.push('the rollback was already reported')
   const failed = data.failed_steps ?? []
-  if (data.failed_steps?.length === 0) found.push('failed_steps is there and empty')
+  if (data.failed_steps?.length === 0) found.push('failed_steps is present but empty')
   if (inState(saga, 'committed').length + inState(saga, 'compensating').length > 0)
-    found.push('steps are neither undone nor listed')
+    found.push('some steps are neither undone nor listed')
   if (inState(saga, 'compensated').join() !== data.steps_rolled_back.join())
-    found.push('steps_rolled_back is not what was undone, latest first')
+    found.push('steps_rolled_back does not list the undone steps, latest first')
   if (inState(saga, 'compensation_failed').join() !== failed.join())
-    found.push('failed_steps is not what could not be undone, latest first')
+    found.push('failed_steps does not list the steps that could not be undone, latest first')
   saga.failed = failed.length
   return found
 }
@@ -117,6 +117,6 @@ function complete(saga: Running, { data: { status } }: EventOf<'saga.complete'>)
         : saga.failed > 0
           ? 'escalated'
           : 'compensated'
-  if (saga.owed && saga.failed === null && !isEmpty) return ['the saga ends although a rollback is owed']
-  return status === due ? [] : [`the saga ends ${status} where ${due} is due`]
+  if (saga.owed && saga.failed === null && !isEmpty) return ['the saga ends although a rollback is due']
+  return status === due ? [] : [`the saga ends as ${status}, expected ${due}`]
 }

@@ -16,13 +16,13 @@ export function scheduleRules(): (event: SessionEvent) => string[] {
     const { scheduled_session_id: id, run_session_id: run, run_number, slot_at } = event.data
     const told = schedules.get(id) ?? { runs: 0, slots: new Set() }
     schedules.set(id, told)
-    const found = runs.has(run) ? [`run ${run} had its result before`] : []
+    const found = runs.has(run) ? [`run ${run} already has a result`] : []
     runs.add(run)
     if (run_number !== undefined && run_number !== told.runs + 1)
-      found.push(`schedule ${id} tells of run ${run_number} behind run ${told.runs}`)
+      found.push(`schedule ${id} reports run ${run_number} after run ${told.runs}`)
     told.runs = run_number ?? told.runs
     if (slot_at !== undefined && told.slots.has(slot_at))
-      found.push(`schedule ${id} had a run for ${slot_at} before`)
+      found.push(`schedule ${id} already has a run for ${slot_at}`)
     if (slot_at !== undefined) told.slots.add(slot_at)
     return found
   }

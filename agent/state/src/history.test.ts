@@ -342,24 +342,24 @@ test.each<[string, Line[], RegExp]>([
   [
     'a skipped iteration',
     [...graded('needs_revision').slice(0, 7), spanStart(1, 6)],
-    /iteration 1 where 0 is due/,
+    /iteration is 1, expected 0/,
   ],
   [
     'an answer that is none',
     [...graded('needs_revision').slice(0, 7), spanStart(0, 5)],
-    /names no llm.response/,
+    /does not name an earlier llm.response/,
   ],
-  ['a second verdict', [...graded('needs_revision'), spanEnd(1, 8, 'satisfied')], /ends no open span/],
+  ['a second verdict', [...graded('needs_revision'), spanEnd(1, 8, 'satisfied')], /its span is not open/],
   [
     'a continuation without a verdict that asks for it',
     [...graded('satisfied'), goOn(9), again],
-    /no verdict of the active goal asks for it/,
+    /no verdict of the active goal requires it/,
   ],
   ['a continuation without its message', [...revised.slice(0, -1), wake], /followed by its message/],
   [
     'a clear that names what is not there',
     [...graded('satisfied'), ['outcome.cleared', outcome]],
-    /clears o where nothing is under way/,
+    /clears o, but the current goal is none/,
   ],
   [
     'a message expanded twice',
@@ -371,7 +371,7 @@ test.each<[string, Line[], RegExp]>([
         { skill: 's', raw_message: '/s', staged_at: null, user_message_id },
       ]),
     ],
-    /message 1 was dealt with before/,
+    /message 1 was already processed/,
   ],
 ])('%s is found', (_what, lines, sentence) => {
   expect(checkHistory(log(lines)).join('\n')).toMatch(sentence)

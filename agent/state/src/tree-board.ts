@@ -15,11 +15,11 @@ export function checkBoard(id: string, log: readonly SessionEvent[]): string[] {
       cursor === null || cursor_to > cursor || (kind === 'snapshot' && cursor_to === cursor)
     if (!isRisen) found.push(`${id}: a board update to ${cursor_to} after one to ${cursor}`)
     if (kind === 'delta' && cursor_from !== cursor)
-      found.push(`${id}: a delta from ${cursor_from}, and it had read to ${cursor}`)
+      found.push(`${id}: a delta from ${cursor_from}, but it had read to ${cursor}`)
     if (kind === 'snapshot' && cursor_from !== null) found.push(`${id}: a snapshot from ${cursor_from}`)
     cursor = cursor_to
     for (const [, note = ''] of content.matchAll(/^\[(n\d+) /gm)) {
-      if (kind === 'delta' && told.has(note)) found.push(`${id}: a delta tells ${note} again`)
+      if (kind === 'delta' && told.has(note)) found.push(`${id}: a delta repeats ${note}`)
       told.add(note)
     }
   }

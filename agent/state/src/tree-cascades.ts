@@ -22,7 +22,7 @@ export function checkCascades(
   let hasEnded = false
   const logOf = (child: string): Log => logs.get(child) ?? []
   const endAll = (event: SessionEvent): void => {
-    for (const child of open) found.push(`${child}: it goes on behind ${event.type} of ${id}, ${event.id}`)
+    for (const child of open) found.push(`${child}: it is open after ${event.type} of ${id}, ${event.id}`)
   }
   const endPause = (of: 'session' | 'mission', until: string | null): void => {
     const { at, children } = pauses.get(of) ?? { at: '', children: [] }
@@ -51,7 +51,7 @@ export function checkCascades(
       case 'mission.paused':
         for (const child of open)
           if (standingAt(logOf(child), event.created_at) === 'active' && !wasPausedAt(logOf(child), event))
-            found.push(`${child}: it is at work while ${id} is paused, since event ${event.id}`)
+            found.push(`${child}: it is running while ${id} is paused, since event ${event.id}`)
         pauses.set(event.type === 'session.pause' ? 'session' : 'mission', {
           at: event.created_at,
           children: new Set(open),

@@ -66,7 +66,7 @@ test('whoever writes to the coordinator of a paused mission may have workers at 
 
 test.each<[string, Family]>([
   [
-    'child: it is at work while root is paused, since event 2',
+    'child: it is running while root is paused, since event 2',
     { root: [...below, at('2', pause())], child: [] },
   ],
   [
@@ -92,11 +92,11 @@ test.each<[string, Family]>([
     },
   ],
   [
-    'child: it goes on behind session.stopped of root, 2',
+    'child: it is open after session.stopped of root, 2',
     { root: [...below, at('5', stop('user'))], child: [at('6', call('a'))] },
   ],
   [
-    'leaf: it goes on behind session.complete of child, 2',
+    'leaf: it is open after session.complete of child, 2',
     {
       root: [...below, at('5', outcome('child'))],
       child: [at('2', spawn('leaf', { depth: 2 })), at('5', end)],
@@ -217,37 +217,37 @@ test.each<[string, Family]>([
 
 test.each<[string, Family]>([
   [
-    'child: it has not ended, and waits for nobody',
+    'child: it has not ended, but waits for no person',
     { root: [spawn('child')], child: [call('n'), result('n')] },
   ],
   [
-    'child: it has not ended, and waits for nobody',
+    'child: it has not ended, but waits for no person',
     {
       root: [spawn('child')],
       child: [call('q', 'ask_user_question'), asks, ['ask_user_question.response', { tool_call_id: 'q' }]],
     },
   ],
   [
-    'child: it was paused with the session above, which goes on without it',
+    'child: it is still paused, but its parent has resumed',
     { root: [spawn('child')], child: [pause('parent_paused')] },
   ],
   [
-    'root: delegate_task d waits for workers, and none is at work',
+    'root: delegate_task d waits for workers, but none is open',
     { root: [...delegation, outcome('child')], child: [end] },
   ],
   [
-    'root: wait_for_workers w waits for workers, and none is at work',
+    'root: wait_for_workers w waits for workers, but none is open',
     {
       root: [spawn('child'), call('w', 'wait_for_workers', { ids: ['child'] }), outcome('child')],
       child: [end],
     },
   ],
   [
-    'child: worker_block b waits for an answer, and the session above was not told',
+    'child: worker_block b waits for an answer, but its parent was not notified',
     { root: [task], child: [call('b', 'worker_block')] },
   ],
   [
-    'child: its task task is blocked, and no person was asked',
+    'child: its task task is blocked, but no person was asked',
     { root: [task, askedAbout, blocked], child: [call('b', 'worker_block')] },
   ],
 ])('it finds of waiting: %s', (what, family) => {

@@ -32,14 +32,14 @@ test.each<[string, Written[], Written[]]>([
 })
 
 test.each<[string, Written[], Written[]]>([
-  ['run: its result was told 2 times', [result('success'), result('success')], [end()]],
+  ['run: its result was reported 2 times', [result('success'), result('success')], [end()]],
   ['run: a result of a run that has not ended', [result('success')], []],
-  ['run: the run has ended, and nobody was told', [], [end()]],
-  ['run: it ended at at once, its session was told at later', [result('success', { at: 'later' })], [end()]],
-  ['run: it is told as success and ended with session.fail', [result('success')], [fail]],
-  ['run: it is told as failed and ended with session.complete', [result('failed')], [end()]],
-  ['run: it has not ended, and waits for nobody who could move it', [], []],
-  ['a result of none, which is no run', [result('success', { run_session_id: 'none' })], [fail]],
+  ['run: the run has ended, but its result was not reported', [], [end()]],
+  ['run: it ended at at once, but was reported at later', [result('success', { at: 'later' })], [end()]],
+  ['run: it is reported as success, but ended with session.fail', [result('success')], [fail]],
+  ['run: it is reported as failed, but ended with session.complete', [result('failed')], [end()]],
+  ['run: it has not ended, but waits for no person or worker', [], []],
+  ['a result of none, which is not a run', [result('success', { run_session_id: 'none' })], [fail]],
 ])('it finds: %s', (what, root, run) => {
   expect(judge(root, run)).toContain(what)
 })

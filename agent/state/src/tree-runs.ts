@@ -23,24 +23,24 @@ export function checkRun(
 ): string[] {
   const results = resultsIn(logs).filter(({ data }) => data.run_session_id === id)
   const end = endOf(log)
-  if (results.length > 1) return [`${id}: its result was told ${results.length} times`]
+  if (results.length > 1) return [`${id}: its result was reported ${results.length} times`]
   const [result] = results
   if (end === undefined) return result === undefined ? [] : [`${id}: a result of a run that has not ended`]
-  if (result === undefined) return [`${id}: the run has ended, and nobody was told`]
+  if (result === undefined) return [`${id}: the run has ended, but its result was not reported`]
   const found: string[] = []
   if (end.created_at !== result.created_at)
-    found.push(`${id}: it ended at ${end.created_at}, its session was told at ${result.created_at}`)
+    found.push(`${id}: it ended at ${end.created_at}, but was reported at ${result.created_at}`)
   const completed = end.type === 'session.complete' && end.data.reason === 'completed'
   const { outcome } = result.data
   if ((outcome === 'success' || outcome === 'empty') !== completed)
-    found.push(`${id}: it is told as ${outcome} and ended with ${end.type}`)
+    found.push(`${id}: it is reported as ${outcome}, but ended with ${end.type}`)
   return found
 }
 
 /** Each result names an existing run. */
 export const checkResults = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] =>
   resultsIn(logs).flatMap(({ session_id, data: { run_session_id: run } }) =>
-    isRunLog(logs.get(run) ?? []) ? [] : [`${session_id}: a result of ${run}, which is no run`],
+    isRunLog(logs.get(run) ?? []) ? [] : [`${session_id}: a result of ${run}, which is not a run`],
   )
 
 const resultsIn = (logs: ReadonlyMap<string, readonly SessionEvent[]>): Result[] =>

@@ -30,7 +30,7 @@ export function checkTasks(owner: string, log: readonly SessionEvent[]): string[
   }
   const end = (id: string, how: NonNullable<Task['end']>): void => {
     const task = taskOf(id)
-    if (task.end !== null) say(id, `is ${how} and was ${task.end} before`)
+    if (task.end !== null) say(id, `is ${how} but was already ${task.end}`)
     task.end = how
   }
   const cancel = (ids: readonly string[]): void => {
@@ -54,9 +54,9 @@ export function checkTasks(owner: string, log: readonly SessionEvent[]): string[
     if (event.type === 'worker.spawned' && event.data.task_id !== undefined) {
       const { task_id, attempt = 0 } = event.data
       const task = taskOf(task_id)
-      if (task.end !== null) say(task_id, `is tried again, and was ${task.end}`)
+      if (task.end !== null) say(task_id, `is retried but was ${task.end}`)
       if (attempt !== task.attempts + 1) say(task_id, `has attempt ${attempt} after ${task.attempts}`)
-      if (attempt > 1 && !task.retries) say(task_id, `is tried again, and nothing told so`)
+      if (attempt > 1 && !task.retries) say(task_id, 'is retried, but no retry was announced')
       task.attempts = attempt
       task.retries = false
     }
@@ -77,8 +77,8 @@ export function checkTasks(owner: string, log: readonly SessionEvent[]): string[
       const { task_id, attempt_count, cancelled_tasks } = event.data
       const task = taskOf(task_id)
       if (attempt_count !== task.failures)
-        say(task_id, `failed after ${attempt_count} attempts, and ${task.failures} came to nothing`)
-      if (task.retries) say(task_id, 'failed, and was to be tried again')
+        say(task_id, `failed after ${attempt_count} attempts, but ${task.failures} failed`)
+      if (task.retries) say(task_id, 'failed, but a retry was announced')
       end(task_id, 'failed')
       cancel(cancelled_tasks)
     }
@@ -104,12 +104,12 @@ function checkOrder(
         event => event.type === 'worker.complete' && event.data.task_id === before && event.id < begun.id,
       ),
   )
-  const found = early.map(before => `${owner}: task ${id} began before ${before} was done`)
+  const found = early.map(before => `${owner}: task ${id} started before ${before} was done`)
   const isReady = after.every(before => tasks.get(before)?.end === 'done')
   const isLost = after.some(before => ['failed', 'cancelled'].includes(tasks.get(before)?.end ?? ''))
   if (end === null && attempts === 0 && isLost)
-    found.push(`${owner}: task ${id} waits for one that is never done`)
-  if (end === null && isReady && atRest) found.push(`${owner}: task ${id} could go on, and nobody is at it`)
+    found.push(`${owner}: task ${id} waits for a task that will never be done`)
+  if (end === null && isReady && atRest) found.push(`${owner}: task ${id} is ready, but no worker runs it`)
   return found
 }
 

@@ -31,13 +31,13 @@ export function checkWaits(id: string, log: Log, parentLog: Log | undefined): st
   const above = foldWaitState(parentLog)
   if (own.status === 'paused') {
     if (own.reason === 'parent_paused' && above.status !== 'paused' && !above.missionPaused)
-      found.push(`${id}: it was paused with the session above, which goes on without it`)
+      found.push(`${id}: it is still paused, but its parent has resumed`)
     return found
   }
   const block = [...own.calls].find(([, { name }]) => name === BLOCK_TOOL)?.[0]
   if (block !== undefined) return [...found, ...checkBlock(id, block, parentLog, above)]
   if (own.asked.size === 0 && own.open.size === 0)
-    found.push(`${id}: it has not ended, and waits for nobody who could move it`)
+    found.push(`${id}: it has not ended, but waits for no person or worker`)
   return found
 }
 
@@ -53,7 +53,7 @@ const checkCalls = (id: string, { calls, open }: WaitState): string[] =>
         ? // A named task may not have started; then it waits for a child that is not named.
           children.some(isNamed) || (children.length > 0 && ids.length > 0)
         : children.some(([, child]) => child.call === call)
-    return isWait && !isWaited ? [`${id}: ${name} ${call} waits for workers, and none is at work`] : []
+    return isWait && !isWaited ? [`${id}: ${name} ${call} waits for workers, but none is open`] : []
   })
 const DELEGATE_TOOL = 'delegate_task'
 
@@ -63,7 +63,7 @@ const DELEGATE_TOOL = 'delegate_task'
 function checkBlock(id: string, call: string, parentLog: Log, above: WaitState): string[] {
   const told = parentLog.find(event => event.type === 'task.blocked' && event.data.block_call_id === call)
   if (told?.type !== 'task.blocked')
-    return [`${id}: ${BLOCK_TOOL} ${call} waits for an answer, and the session above was not told`]
+    return [`${id}: ${BLOCK_TOOL} ${call} waits for an answer, but its parent was not notified`]
   const isAsked = parentLog.some(
     ({ id: at, type, data }) =>
       at > told.id &&
@@ -73,7 +73,7 @@ function checkBlock(id: string, call: string, parentLog: Log, above: WaitState):
   )
   return isAsked || above.status === 'paused' || above.status === 'failed'
     ? []
-    : [`${id}: its task ${told.data.task_id} is blocked, and no person was asked`]
+    : [`${id}: its task ${told.data.task_id} is blocked, but no person was asked`]
 }
 
 function foldWaitState(log: Log): WaitState {

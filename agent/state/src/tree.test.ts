@@ -22,15 +22,15 @@ test('a child that ended and was told of once is sound, and so is one that is op
 
 test.each([
   ['spawned twice', [spawned, spawned, done], [end]],
-  ['nobody spawned it', [], []],
+  ['no session spawned it', [], []],
   ['has 2 outcomes', [spawned, done, done], [end]],
-  ['comes before it was spawned', [done, spawned], [end]],
-  ['its parent was not told', [spawned], [end]],
-  ['an end it does not have', [spawned, done], []],
+  ['its outcome precedes its spawn', [done, spawned], [end]],
+  ['its parent has no outcome', [spawned], [end]],
+  ['its parent has an outcome, but it has not ended', [spawned, done], []],
   ['its depth is 2', [['worker.spawned', { worker_id: 'child', depth: 2 }], done], [end]],
-  ['its parent was told at', [spawned, ['worker.complete', { worker_id: 'child', at: 'later' }]], [end]],
-  ['is told as complete', [spawned, done], [['session.fail', {}]]],
-  ['is told as failed', [spawned, ['worker.failed', { worker_id: 'child', cause: 'error' }]], [end]],
+  ['but its outcome is of', [spawned, ['worker.complete', { worker_id: 'child', at: 'later' }]], [end]],
+  ['its outcome is worker.complete', [spawned, done], [['session.fail', {}]]],
+  ['is worker.failed', [spawned, ['worker.failed', { worker_id: 'child', cause: 'error' }]], [end]],
 ] as [string, Written[], Written[]][])('it finds: %s', (what, root, child) => {
   expect(family(root, child).join()).toContain(what)
 })
@@ -92,24 +92,24 @@ test('tasks that were done in their order, tried again, given up or cancelled ar
 })
 
 test.each([
-  ['began before a was done', [...make('a'), attempt('a'), ...make('b', 'a'), attempt('b')]],
+  ['started before a was done', [...make('a'), attempt('a'), ...make('b', 'a'), attempt('b')]],
   ['has attempt 2 after 0', [...make('a'), attempt('a', 2)]],
-  ['nothing told so', [...make('a'), attempt('a'), fails('a', 1, false), attempt('a', 2)]],
-  ['is tried again, and was done', [...make('a'), attempt('a'), succeeds('a'), attempt('a', 2)]],
+  ['no retry was announced', [...make('a'), attempt('a'), fails('a', 1, false), attempt('a', 2)]],
+  ['is retried but was done', [...make('a'), attempt('a'), succeeds('a'), attempt('a', 2)]],
   [
-    'is done and was failed',
+    'is done but was already failed',
     [...make('a'), attempt('a'), fails('a', 1, false), givenUp('a', 1), succeeds('a')],
   ],
   [
-    'failed after 3 attempts, and 1 came',
+    'failed after 3 attempts, but 1 failed',
     [...make('a'), attempt('a'), fails('a', 1, false), givenUp('a', 3)],
   ],
-  ['was to be tried again', [...make('a'), attempt('a'), fails('a', 1, true), givenUp('a', 1)]],
+  ['but a retry was announced', [...make('a'), attempt('a'), fails('a', 1, true), givenUp('a', 1)]],
   [
-    'waits for one that is never done',
+    'waits for a task that will never be done',
     [...make('a'), attempt('a'), ...make('b', 'a'), fails('a', 1, false), givenUp('a', 1)],
   ],
-  ['could go on, and nobody is at it', [...make('a'), attempt('a'), ...make('b', 'a'), succeeds('a')]],
+  ['is ready, but no worker runs it', [...make('a'), attempt('a'), ...make('b', 'a'), succeeds('a')]],
 ] as [string, Written[]][])('it finds of tasks: %s', (what, events) => {
   expect(checkTasks('root', log(...events)).join()).toContain(what)
 })
@@ -135,9 +135,9 @@ test('a board that is read on from where it was read is sound, and read anew aft
 
 test.each([
   ['a board update to 2 after one to 3', [update('snapshot', null, 3, 3), update('delta', 3, 2, 2)]],
-  ['a delta from 1, and it had read to 2', [update('snapshot', null, 2, 2), update('delta', 1, 3, 3)]],
+  ['a delta from 1, but it had read to 2', [update('snapshot', null, 2, 2), update('delta', 1, 3, 3)]],
   ['a snapshot from 2', [update('snapshot', null, 2, 2), update('snapshot', 2, 3, 3)]],
-  ['a delta tells n2 again', [update('snapshot', null, 2, 2), update('delta', 2, 3, 2, 3)]],
+  ['a delta repeats n2', [update('snapshot', null, 2, 2), update('delta', 2, 3, 2, 3)]],
 ] as [string, Written[]][])('it finds of boards: %s', (what, events) => {
   expect(checkBoard('root', log(...events)).join()).toContain(what)
 })

@@ -56,7 +56,7 @@ export function checkTree(logs: Logs, { settled = false, rights }: TreeOptions =
       continue
     }
     const spawn = spawns.get(id)
-    if (spawn === undefined) found.push(`${id}: nobody spawned it`)
+    if (spawn === undefined) found.push(`${id}: no session spawned it`)
     else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))
     if (spawn?.budget !== undefined) found.push(...checkBudget(id, log, spawn.budget))
   }
@@ -75,7 +75,7 @@ export function checkTree(logs: Logs, { settled = false, rights }: TreeOptions =
   }
   found.push(...checkResults(logs))
   for (const id of outcomes.keys())
-    if (!spawns.has(id)) found.push(`${id}: it has an outcome, and nobody spawned it`)
+    if (!spawns.has(id)) found.push(`${id}: it has an outcome, but no session spawned it`)
   return found
 }
 
@@ -107,16 +107,16 @@ function checkChild(
   if (outcomes.length > 1) found.push(`${id}: it has ${outcomes.length} outcomes`)
   for (const { parent, event } of outcomes) {
     if (parent !== spawn.parent)
-      found.push(`${id}: ${spawn.parent} spawned it, and its outcome is in the log of ${parent}`)
-    else if (event.id < spawn.at) found.push(`${id}: its outcome comes before it was spawned`)
+      found.push(`${id}: ${spawn.parent} spawned it, but its outcome is in the log of ${parent}`)
+    else if (event.id < spawn.at) found.push(`${id}: its outcome precedes its spawn`)
   }
   // The parent learns of the first end; later questions to a settled worker stay between it and its user.
   const end = log.find(event => event.type === 'session.complete' || event.type === 'session.fail')
   const [outcome] = outcomes
   if (end !== undefined && outcome === undefined)
-    found.push(`${id}: it has ended, and its parent was not told`)
+    found.push(`${id}: it has ended, but its parent has no outcome`)
   if (end === undefined && outcome !== undefined)
-    found.push(`${id}: its parent was told of an end it does not have`)
+    found.push(`${id}: its parent has an outcome, but it has not ended`)
   if (end !== undefined && outcome !== undefined)
     found.push(...checkOutcome(id, end, outcome.event), ...checkUsage(id, log, end, outcome.event))
   return found
@@ -126,11 +126,11 @@ function checkChild(
 function checkOutcome(id: string, end: SessionEvent, outcome: SessionEvent): string[] {
   const found: string[] = []
   if (end.created_at !== outcome.created_at)
-    found.push(`${id}: it ended at ${end.created_at}, its parent was told at ${outcome.created_at}`)
+    found.push(`${id}: it ended at ${end.created_at}, but its outcome is of ${outcome.created_at}`)
   const succeeded = end.type === 'session.complete' && end.data.reason === 'completed'
   if (outcome.type === 'worker.complete' && !succeeded)
-    found.push(`${id}: it is told as complete and ended with ${end.type}`)
+    found.push(`${id}: its outcome is worker.complete, but it ended with ${end.type}`)
   if (outcome.type === 'worker.failed' && succeeded && outcome.data.cause !== 'empty')
-    found.push(`${id}: it is told as failed (${outcome.data.cause}) and ended completed`)
+    found.push(`${id}: its outcome is worker.failed (${outcome.data.cause}), but it completed`)
   return found
 }

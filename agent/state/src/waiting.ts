@@ -26,7 +26,7 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
         waiting,
         tool_call_id,
         `approval of the call of ${tool_name} (${tool_call_id}) with ${arguments_excerpt}: ` +
-          `${deny_reason}. Nobody has decided yet; you are told when somebody has.`,
+          `${deny_reason}. The decision is pending; you get a message when it is made.`,
       )
     }
     case 'inbox.action_required': {
