@@ -74,7 +74,7 @@ function applyPart(sql: CommitSql, before: StoredSession, at: number, part: Comm
 }
 
 const noSession = (id: string): Refusing =>
-  new Refusing('no_session', `[commit] there is no session ${id}`, null)
+  new Refusing('no_session', `[commit] session ${id} does not exist`, null)
 
 export function applyCommit(sql: CommitSql, sessions: SessionCache, commit: CommitRequest): Applied {
   const { at } = commit

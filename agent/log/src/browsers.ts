@@ -58,7 +58,7 @@ export function guardOfBrowser(
         name: 'controlBrowser',
         values: [row.id, browser_id, change.from ?? '', change.to ?? '', ...held],
         refusing: () =>
-          new Refusing('control_held', `[commit] another drives the browser of session ${row.id}`, row),
+          new Refusing('control_held', `[commit] session ${row.id}: another user controls the browser`, row),
       }
     }
     case 'browser.close':
@@ -66,7 +66,7 @@ export function guardOfBrowser(
         name: 'closeBrowser',
         values: [row.id, browser_id, change.holder ?? ''],
         refusing: () =>
-          new Refusing('browser_moved', `[commit] browser ${browser_id} is gone, or another drives it`, row),
+          new Refusing('browser_moved', `[commit] browser ${browser_id} ended or has another user`, row),
       }
   }
 }

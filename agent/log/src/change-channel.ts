@@ -18,21 +18,21 @@ export function guardOfChannel(
         name: 'acceptInbound',
         values: [change.seq, row.id, first],
         refusing: () =>
-          new Refusing('already_accepted', `[commit] inbound row ${change.seq} waits no more`, row),
+          new Refusing('already_accepted', `[commit] inbound row ${change.seq} was already processed`, row),
       }
     case 'channel.route':
       return {
         name: 'route',
         values: [row.id],
         refusing: () =>
-          new Refusing('route_moved', `[commit] session ${row.id} is not the newest of a conversation`, row),
+          new Refusing('route_moved', `[commit] conversation of session ${row.id} has a newer one`, row),
       }
     case 'channel.disclosed':
       return {
         name: 'disclosed',
         values: [row.id, at],
         refusing: () =>
-          new Refusing('already_accepted', `[commit] the disclosure of ${row.id} was recorded before`, row),
+          new Refusing('already_accepted', `[commit] the disclosure of ${row.id} was already recorded`, row),
       }
   }
 }

@@ -16,7 +16,7 @@ export const codeRunRefusals = {
   exists: (row: StoredSession, { run_id, state }: { run_id: string; state: string }) =>
     new Refusing('code_run_exists', `[commit] session ${row.id} has the run ${run_id}: ${state}`, row),
   ended: (row: StoredSession, run_id: string) =>
-    new Refusing('code_run_ended', `[commit] the run ${run_id} has ended, or is not there`, row),
+    new Refusing('code_run_ended', `[commit] run ${run_id} does not exist, or has ended`, row),
 }
 
 export const prepareCodeRunSql = (db: Db) => ({

@@ -10,13 +10,13 @@ export const linkRefusals = {
   tooManyOpen: (row: StoredSession, parent: string, most: number) =>
     new Refusing(
       'too_many_open',
-      `[commit] session ${parent} has ${most} open children, which is the most`,
+      `[commit] session ${parent} has ${most} open children, the maximum`,
       row,
     ),
   tooManyChildren: (row: StoredSession, root: string, most: number) =>
     new Refusing(
       'too_many_children',
-      `[commit] the tree of ${root} was given ${most} children within a day, which is the most`,
+      `[commit] the tree of ${root} got ${most} children within a day, the maximum`,
       row,
     ),
   settled: (row: StoredSession, child: string) =>
@@ -24,9 +24,9 @@ export const linkRefusals = {
   moved: (row: StoredSession, root: string) =>
     new Refusing('tree_moved', `[commit] the tree of ${root} has changed since it was read`, row),
   goneOn: (row: StoredSession, child: string) =>
-    new Refusing('tree_moved', `[commit] child ${child} has gone on since its outcome was made`, row),
+    new Refusing('tree_moved', `[commit] child ${child} has changed since its outcome was composed`, row),
   timerGone: (row: StoredSession, id: string) =>
-    new Refusing('timer_gone', `[commit] timer ${id} is gone, or claimed by another`, row),
+    new Refusing('timer_gone', `[commit] timer ${id} does not exist, or another runner claimed it`, row),
 }
 
 /** True if the child's session has written since its outcome was composed. */

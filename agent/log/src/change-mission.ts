@@ -11,7 +11,7 @@ export const missionRefusals = {
   underWay: (row: StoredSession, { mission_id, status }: Pick<StoredMission, 'mission_id' | 'status'>) =>
     new Refusing('mission_moved', `[commit] session ${row.id} has mission ${mission_id}: ${status}`, row),
   moved: (row: StoredSession, mission: string, status: string | undefined) =>
-    new Refusing('mission_moved', `[commit] mission ${mission} is ${status ?? 'not there'}`, row),
+    new Refusing('mission_moved', `[commit] mission ${mission} is ${status ?? 'missing'}`, row),
 }
 
 export function changeMission(sql: LinkSql, row: StoredSession, at: number, change: MissionChange): void {

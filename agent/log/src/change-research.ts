@@ -11,7 +11,7 @@ export const researchRefusals = {
   moved: (row: StoredSession, run: string, key: string) =>
     new Refusing(
       'research_moved',
-      `[commit] branch ${key} of run ${run} was harvested, or is not there`,
+      `[commit] branch ${key} of run ${run} does not exist, or was already harvested`,
       row,
     ),
   taken: (row: StoredSession, run: string, number: number) =>

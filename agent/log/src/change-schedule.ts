@@ -12,7 +12,7 @@ export const scheduleRefusals = {
   tooMany: (row: StoredSession, whose: string, most: number) =>
     new Refusing(
       'too_many_schedules',
-      `[commit] ${whose} has ${most} schedules that are not over, which is the most`,
+      `[commit] ${whose} has ${most} schedules that have not ended, the maximum`,
       row,
     ),
   moved: (row: StoredSession, id: string) =>

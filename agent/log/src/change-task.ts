@@ -9,7 +9,7 @@ export const taskRefusals = {
   exists: (row: StoredSession, task: string) =>
     new Refusing('exists', `[commit] task ${task} exists already`, row),
   moved: (row: StoredSession, task: string, status: string | undefined) =>
-    new Refusing('task_moved', `[commit] task ${task} is ${status ?? 'not there'}`, row),
+    new Refusing('task_moved', `[commit] task ${task} is ${status ?? 'missing'}`, row),
 }
 
 export function changeTask(sql: LinkSql, row: StoredSession, at: number, change: TaskChange): void {

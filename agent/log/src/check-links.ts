@@ -109,16 +109,16 @@ function checkLink(link: StoredLink, seen: Seen): string[] {
         )
   if (outcome === undefined) {
     if (status !== 'open')
-      found.push(say(`it is ${status}, and the log of ${parent_id} has no outcome: it should be open`))
+      found.push(say(`it is ${status}, but the log of ${parent_id} has no outcome: it should be open`))
     if (end !== undefined)
-      found.push(say(`it has ended (event ${end}), and ${parent_id} was not told: an outcome is missing`))
+      found.push(say(`it has ended (event ${end}), but ${parent_id} has no outcome: it is missing`))
     return found
   }
   const where = `event ${outcome.id} of ${outcome.session}`
   if (outcome.session !== parent_id) found.push(say(`its outcome is ${where}, its parent is ${parent_id}`))
   if (status !== outcome.status)
     return [...found, say(`it is ${status}, its outcome (${where}) says that it should be ${outcome.status}`)]
-  if (end === undefined) found.push(say(`it is ${status}, and its own log has no end`))
+  if (end === undefined) found.push(say(`it is ${status}, but its own log has no end`))
   const said = {
     ...pick(outcome.data, USED),
     ...(isRun ? {} : { cause: outcome.data['cause'] ?? null }),
@@ -153,7 +153,7 @@ function unlinked(links: readonly StoredLink[], { spawned, outcomes }: Seen): st
     [...told].flatMap(([worker, { session, id }]) =>
       linked.has(worker)
         ? []
-        : [`session ${session}: event ${id} ${what} ${worker}, which has no link: there should be one`],
+        : [`session ${session}: event ${id} ${what} ${worker}, which has no link`],
     )
   return [...without(spawned, 'spawns'), ...without(outcomes, 'is the outcome of')]
 }
@@ -180,25 +180,25 @@ function checkTimers({ links, timers }: Coordination, { sessions, closed }: Seen
   const byChild = new Map(links.map(link => [link.child_id, link]))
   for (const { id, kind, session_id, data } of timers) {
     if (!sessions.has(session_id)) {
-      found.push(`timer ${id}: there is no session ${session_id}: it should not be there`)
+      found.push(`timer ${id}: session ${session_id} does not exist: the timer should not exist`)
       continue
     }
     const { child_id, of } = JSON.parse(data) as { child_id?: string; of?: string }
     const child = kind === 'stale' ? child_id : kind === 'deadline' ? of : undefined
     const link = child === undefined ? undefined : byChild.get(child)
     if (link !== undefined && link.status !== 'open')
-      found.push(`timer ${id}: worker ${link.child_id} has ended: it should have gone with it`)
+      found.push(`timer ${id}: worker ${link.child_id} has ended: the timer should not exist`)
   }
   const missing = (id: string, why: string): void => {
-    if (!there.has(id)) found.push(`timer ${id}: it is not there: ${why}`)
+    if (!there.has(id)) found.push(`timer ${id} is missing: ${why}`)
   }
   for (const { child_id, parent_id, kind, status, tool_call_id } of links) {
     if (kind !== 'delegation' || status !== 'open' || tool_call_id === null) continue
-    missing(`stale:${child_id}`, `nobody would be told that worker ${child_id} is silent`)
+    missing(`stale:${child_id}`, `an idle worker ${child_id} would not be reported`)
     if (!closed.has(callKey(parent_id, tool_call_id)))
       missing(
         `delegation:${parent_id}:${tool_call_id}`,
-        `worker ${child_id} would not be stopped when its time is up`,
+        `worker ${child_id} would not be stopped at its timeout`,
       )
   }
   return found

@@ -27,8 +27,7 @@ export function checkTasks(
     for (const [task, { session, id }] of events)
       if (rows.get(task)?.owner_id !== session)
         found.push(
-          `session ${session}: event ${id} ${what} task ${task}, which is no task of that session: there ` +
-            'should be a row',
+          `session ${session}: event ${id} ${what} task ${task}, but that session has no row of the task`,
         )
   return found
 }
@@ -43,19 +42,19 @@ function checkTask(task: StoredTask, told: TaskEvents, open: ReadonlySet<string>
     void found.push(`it is ${status}, event ${place.id} of ${owner_id} says that it should be ${what}`)
   if (over !== undefined && over.as !== status) should(over.as, over)
   if (over === undefined && (status === 'done' || status === 'failed'))
-    found.push(`it is ${status}, and the log of ${owner_id} does not say so`)
+    found.push(`it is ${status}, but the log of ${owner_id} has no such event`)
   if (attempt_count !== (begun?.attempt ?? 0))
     found.push(
       `attempt_count is ${attempt_count}, the log of ${owner_id} has ${begun?.attempt ?? 0} attempts`,
     )
   const isAtWork = begun !== undefined && open.has(begun.worker)
   if (isAtWork && (status === 'todo' || isTaskOver(task)))
-    should(`running: worker ${begun.worker} is at work on it`, begun)
+    should(`running: worker ${begun.worker} is open`, begun)
   if ((status === 'running' || status === 'blocked') && !isAtWork)
-    found.push(`it is ${status}, and no worker is at work on it`)
+    found.push(`it is ${status}, but its worker is not open`)
   if (begun !== undefined && status !== 'todo' && state.worker_id !== begun.worker)
     found.push(`its worker is ${state.worker_id}, event ${begun.id} of ${owner_id} says ${begun.worker}`)
   if (status === 'blocked' && told.blocked.get(task_id)?.call !== state.block_call_id)
-    found.push(`it is blocked by call ${state.block_call_id}, and the log of ${owner_id} does not say so`)
+    found.push(`it is blocked by call ${state.block_call_id}, but the log of ${owner_id} has no such event`)
   return found
 }

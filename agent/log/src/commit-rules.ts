@@ -56,7 +56,7 @@ export function guardPart(row: StoredSession, { expect_status }: CommitPart): vo
 export function guard(row: StoredSession, commit: CommitRequest): void {
   const { fence } = commit
   if (fence !== undefined && (row.worker_id !== fence.worker_id || row.epoch !== fence.epoch)) {
-    const holder = row.worker_id === null ? 'nobody' : `worker ${row.worker_id}`
+    const holder = row.worker_id === null ? 'no worker' : `worker ${row.worker_id}`
     throw new Refusing(
       'stale_lease',
       `[commit] worker ${fence.worker_id} acts with epoch ${fence.epoch}; session ${row.id} is held by ` +
@@ -74,11 +74,11 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
     )
   }
   if (commit.expect_no_question === true && row.waiting === QUESTION) {
-    throw new Refusing('question_open', `[commit] a question of session ${row.id} waits for its answer`, row)
+    throw new Refusing('question_open', `[commit] a question of session ${row.id} is pending`, row)
   }
   const { expect_title: title } = commit
   if (title !== undefined && (row.title !== title || (title !== null && row.provisional === 0))) {
-    throw new Refusing('has_title', `[commit] session ${row.id} has a title that stays`, row)
+    throw new Refusing('has_title', `[commit] session ${row.id} has a final title`, row)
   }
 }
 

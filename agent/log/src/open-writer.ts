@@ -24,9 +24,9 @@ function reportLost({ dir, path, now }: WriterStart, mark: ReturnType<typeof rea
   setMarkAside(dir, now)
   tell(
     'error',
-    `${path} was gone or empty, and a new store begins: ${MARK} beside it knew ${mark.records} ` +
-      `records, the newest of ${new Date(mark.at).toISOString()}. If nobody meant that, stop here and ` +
-      'put the database back from a copy.',
+    `${path} is missing or empty, so a new store is created. ${MARK} beside it counts ${mark.records} ` +
+      `records, the newest of ${new Date(mark.at).toISOString()}. If you did not intend this, stop ` +
+      'the service and restore the database from a copy.',
   )
 }
 
@@ -49,8 +49,8 @@ function inspect(start: WriterStart, tell: Report): Loss | null {
     if (mark === 'unreadable') {
       tell(
         'warn',
-        `${MARK} in ${dir} cannot be read and is made anew: a loss of records before this start would ` +
-          'go unnoticed.',
+        `${MARK} in ${dir} is unreadable and is created again: a loss of records before this start ` +
+          'cannot be detected.',
       )
       return null
     }
@@ -64,8 +64,8 @@ function inspect(start: WriterStart, tell: Report): Loss | null {
       setMarkAside(dir, now)
       tell(
         'warn',
-        `${MARK} in ${dir} is of another store than ${path}, and is put aside: whether records are ` +
-          'missing cannot be said.',
+        `${MARK} in ${dir} belongs to another store than ${path} and is renamed: missing records ` +
+          'cannot be detected.',
       )
       return null
     }
@@ -90,10 +90,9 @@ export function openWriter(start: WriterStart, tell: Report): Db {
     recordLoss(db, loss, now)
     tell(
       'error',
-      `${describeLoss(loss)}. ${keeps ? `What was left of the log is kept as ${kept}. ` : ''}Ids of ` +
-        'every session go on above those that the missing records may have had, and readers that hold ' +
-        'one of them are told. What was written beside them in that time (logins, revocations, ' +
-        'approvals) may be missing too.',
+      `${describeLoss(loss)}. ${keeps ? `The rest of the WAL is kept as ${kept}. ` : ''}New ids ` +
+        'of every session start above those that the missing records may have had, and readers with such ' +
+        'an id get an error. Other writes of that time (logins, revocations, approvals) may be missing too.',
     )
   }
   return db

@@ -159,7 +159,7 @@ async function apply(ask: AskBatch, batch: Batch, commit: CommitRequest): Promis
   const { at } = commit
   const found = (id: string): StoredSession => {
     const row = batch.sessions.get(id)
-    if (row === undefined) throw new Refusing('no_session', `[commit] there is no session ${id}`, null)
+    if (row === undefined) throw new Refusing('no_session', `[commit] session ${id} does not exist`, null)
     return row
   }
   const own = found(commit.session_id)

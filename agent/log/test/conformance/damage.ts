@@ -110,7 +110,7 @@ const DAMAGE: readonly (readonly [damage: string, found: string[]])[] = [
   ],
   [
     "UPDATE links SET status = 'failed', cause = 'error' WHERE child_id = 'busy'",
-    ['link of busy: it is failed, and the log of root has no outcome: it should be open'],
+    ['link of busy: it is failed, but the log of root has no outcome: it should be open'],
   ],
   [
     "UPDATE links SET output_tokens = 7 WHERE child_id = 'done'",
@@ -133,51 +133,50 @@ const DAMAGE: readonly (readonly [damage: string, found: string[]])[] = [
   [
     "DELETE FROM links WHERE child_id = 'done'",
     [
-      'session root: event 2 spawns done, which has no link: there should be one',
-      'session root: event 3 is the outcome of done, which has no link: there should be one',
+      'session root: event 2 spawns done, which has no link',
+      'session root: event 3 is the outcome of done, which has no link',
     ],
   ],
   [
     "UPDATE tasks SET status = 'cancelled' WHERE task_id = 'going'",
     [
-      'task going: it is cancelled, event 5 of root says that it should be running: worker on-it is at ' +
-        'work on it',
+      'task going: it is cancelled, event 5 of root says that it should be running: worker on-it is open',
     ],
   ],
   [
     "UPDATE tasks SET status = 'done', attempt_count = 2 WHERE task_id = 'going'",
     [
-      'task going: it is done, and the log of root does not say so',
+      'task going: it is done, but the log of root has no such event',
       'task going: attempt_count is 2, the log of root has 1 attempts',
-      'task going: it is done, event 5 of root says that it should be running: worker on-it is at work on it',
+      'task going: it is done, event 5 of root says that it should be running: worker on-it is open',
     ],
   ],
   [
     "UPDATE tasks SET status = 'running' WHERE task_id = 'over'",
     [
       'task over: it is running, event 7 of root says that it should be done',
-      'task over: it is running, and no worker is at work on it',
+      'task over: it is running, but its worker is not open',
     ],
   ],
   [
     "DELETE FROM tasks WHERE task_id = 'going'",
-    ['session root: event 5 begins task going, which is no task of that session: there should be a row'],
+    ['session root: event 5 begins task going, but that session has no row of the task'],
   ],
   [
     "DELETE FROM timers WHERE id = 'delegation:root:c3'",
-    ['timer delegation:root:c3: it is not there: worker silent would not be stopped when its time is up'],
+    ['timer delegation:root:c3 is missing: worker silent would not be stopped at its timeout'],
   ],
   [
     "DELETE FROM timers WHERE id = 'stale:silent'",
-    ['timer stale:silent: it is not there: nobody would be told that worker silent is silent'],
+    ['timer stale:silent is missing: an idle worker silent would not be reported'],
   ],
   [
     `UPDATE timers SET data = '{"child_id":"done"}' WHERE id = 'stale:silent'`,
-    ['timer stale:silent: worker done has ended: it should have gone with it'],
+    ['timer stale:silent: worker done has ended: the timer should not exist'],
   ],
   [
     "UPDATE timers SET session_id = 'gone' WHERE id = 'stale:silent'",
-    ['timer stale:silent: there is no session gone: it should not be there'],
+    ['timer stale:silent: session gone does not exist: the timer should not exist'],
   ],
 ]
 

@@ -106,7 +106,7 @@ async function judge(dir: string): Promise<string[]> {
     )
     const gone = (await store.getSession('s')) === null
     if (gone) {
-      wrong(!told[0]?.includes('a new store begins'), `told: ${told[0]}`)
+      wrong(!told[0]?.includes('a new store is created'), `told: ${told[0]}`)
       return problems
     }
     if (missing === 0) wrong(told.length > 0, `told of a loss that is none: ${told.join()}`)
@@ -268,11 +268,11 @@ test('a mark that cannot be read, or of another store, is told and made anew', a
   writeFileSync(mark, 'garbage')
   const unreadable = await open(dir)
   await unreadable.store.close()
-  expect(unreadable.told).toEqual([expect.stringContaining('cannot be read and is made anew')])
+  expect(unreadable.told).toEqual([expect.stringContaining('is unreadable and is created again')])
   writeFileSync(mark, JSON.stringify({ store: 'another', records: 7, at: 0 }))
   const foreign = await open(dir)
   await foreign.store.close()
-  expect(foreign.told).toEqual([expect.stringContaining('is of another store')])
+  expect(foreign.told).toEqual([expect.stringContaining('belongs to another store')])
   const sound = await open(dir)
   await sound.store.close()
   expect(sound.told).toEqual([])
@@ -300,7 +300,7 @@ test('a mark that cannot be written is told once, and the store works', async ()
   for (let n = 0; n < 3; n++) await store.commit({ session_id: 's', events: [thought('on')] })
   await store.close()
   expect(told).toEqual([
-    expect.stringContaining('cannot be read and is made anew'),
+    expect.stringContaining('is unreadable and is created again'),
     expect.stringContaining('the mark of the store cannot be written'),
   ])
 })
