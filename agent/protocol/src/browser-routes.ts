@@ -69,7 +69,7 @@ export const BROWSER_ROUTES = {
     errors: ['no_browser', 'no_control', 'browser_unavailable'],
     summary:
       'Create a ticket for the live view, valid once within 30 s: open a WebSocket to ' +
-      '`/v1/sessions/{id}/browser/live?ticket=`; 404 `no_browser` if there is no browser',
+      '`/v1/sessions/{id}/browser/live?ticket=`; 404 `no_browser` if the session has none',
     ...byPerson,
     status: 200,
     answer: z.object({ ticket: z.string(), expires_at: timestamp }),

@@ -130,7 +130,7 @@ export const McpServerConfig = z.union([
       .enum(['box', 'none'])
       .default('box')
       .describe(
-        '`none`: has the rights of this server; `box`: sandboxed, and skipped if there is no sandbox',
+        '`none`: has the rights of this server; `box`: sandboxed, and skipped without a sandbox',
       ),
     network: z
       .enum(['none', 'proxy', 'open'])
