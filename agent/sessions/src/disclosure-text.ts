@@ -124,7 +124,7 @@ export function disclosureText(
     const text = tongue === undefined ? undefined : (texts[tongue]?.[level] ?? ours(tongue, level))
     if (text !== undefined && tongue !== undefined) return { text, language: tongue }
   }
-  throw new Error('[disclosureText] there is no English text')
+  throw new Error('[disclosureText] the English text is missing')
 
   function ours(tongue: string, at: Exclude<DisclosureLevel, 'none'>): string | undefined {
     const known = DISCLOSURE_LANGUAGES.find(each => each === tongue)

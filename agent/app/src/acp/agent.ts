@@ -174,7 +174,7 @@ async function look(service: CairnClient, id: string) {
     return await service.call('getSession', { params: { id } })
   } catch (error) {
     if (error instanceof ApiError && error.status === 404)
-      throw RequestError.resourceNotFound(`there is no session ${id}`)
+      throw RequestError.resourceNotFound(`Session ${id} does not exist`)
     throw error
   }
 }

@@ -37,7 +37,7 @@ const HANDED_ON = [
 const SYSTEM =
   'You are a coding agent. You are given one task in the folder you work in: look at what is there, make ' +
   'the change, and check it by running what the project has for that. Keep to the task and to the style of ' +
-  'the code around it. You work alone: nobody answers questions. End with what you changed and what you ' +
+  'the code around it. You work alone: no user answers questions. End with what you changed and what you ' +
   'checked, in a few sentences.'
 
 export function boxConfig(text: string | undefined): Config {

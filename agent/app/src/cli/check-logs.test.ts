@@ -40,7 +40,7 @@ test('what the logs of a tree do not say together is found, and the session name
     const end = writer('lifecycle')('session.complete', { reason: 'completed' })
     await store.commit({ session_id: 'child', events: [end] })
     expect((await checkLogs(store, 'org')).problems).toEqual([
-      'session child: it has ended, and its parent was not told',
+      'session child: it has ended, but its parent has no outcome',
     ])
   } finally {
     await store.close()

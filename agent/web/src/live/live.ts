@@ -64,7 +64,7 @@ window.addEventListener('pageshow', event => {
 })
 
 const current = () => {
-  if (live === null) throw new Error('[live] nobody is logged in')
+  if (live === null) throw new Error('[live] no user is logged in')
   return live
 }
 export const followChanges = (listener: Listener<Change>): (() => void) => current().followChanges(listener)

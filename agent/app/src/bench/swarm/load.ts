@@ -110,7 +110,7 @@ async function runTurns({ turns, ...target }: LoadJob): Promise<LoadReport> {
       const done = readEvents(stream, turn.see)
       await sleep((index * SPREAD_MS) / turns)
       turn.sent()
-      await Promise.all([post(target, `/v1/sessions/${id}/messages`, { content: 'Go on.' }), done])
+      await Promise.all([post(target, `/v1/sessions/${id}/messages`, { content: 'Continue.' }), done])
     }),
   )
   return { ...report, all_done: performance.now() - startedAt }
