@@ -379,7 +379,7 @@ export const OPS = {
   }),
   paged_write: op({
     doc:
-      'row slots[t] of the caches becomes row t of k and v, in place; slot −1 writes nothing. ' +
+      'row slots[t] of the caches becomes row t of k and v, in place; index −1 writes nothing. ' +
       'With c numbers in 4 bytes, number i of row j of a block is at (⌊i / c⌋·block + j)·c + i mod c ' +
       'in a block of keys, and at (⌊j / c⌋·W + i)·c + j mod c in a block of values',
     inputs: {
@@ -445,7 +445,7 @@ export const OPS = {
       'choice[i] is (temperature, top_p, min_p); temperature 0 picks the largest logit. ' +
       'draw[i] is (top_k or 0, two words of a seed, a counter). ' +
       'An edit (row, token) has two numbers: a positive logit is divided by the first, any other is ' +
-      'multiplied by it, then the second is added; row −1 is no edit. ' +
+      'multiplied by it, then the second is added; row −1 means no edit. ' +
       'Only tokens whose bit is set in mask[masked[i]] can be drawn; −1 means no mask. ' +
       'logprob and the `top` most likely tokens refer to the logits before edits',
     inputs: {

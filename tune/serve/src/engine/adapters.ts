@@ -168,7 +168,7 @@ export function createAdapterStacks(
     source: ArrayBufferView | { byteLength: number; fill: (memory: Uint8Array) => void },
   ): void {
     if (source.byteLength > byteLength)
-      throw new RangeError(`an adapter writes ${source.byteLength} bytes to a slot of ${byteLength}`)
+      throw new RangeError(`an adapter writes ${source.byteLength} bytes to an adapter slot of ${byteLength}`)
     const given = ArrayBuffer.isView(source)
       ? source
       : (memory: Uint8Array) => source.fill(memory.subarray(0, source.byteLength))

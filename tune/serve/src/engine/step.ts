@@ -41,7 +41,7 @@ export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype
 
 /** −1 for the base. */
 function slotOf({ adapter }: Sequence): number {
-  if (adapter && adapter.slot === undefined) throw new Error(`adapter ${adapter.name} has no slot`)
+  if (adapter && adapter.slot === undefined) throw new Error(`adapter ${adapter.name} is not loaded`)
   return adapter?.slot ?? -1
 }
 

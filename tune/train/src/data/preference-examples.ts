@@ -41,7 +41,8 @@ function sharedPrompt(
     const same = (i: number) => JSON.stringify(chosen[i]) === JSON.stringify(rejected[i])
     let at = 0
     while (at < Math.min(chosen.length, rejected.length) && same(at)) at++
-    if (at === 0) throw new InputError('chosen and rejected begin differently, and there is no prompt column')
+    if (at === 0)
+      throw new InputError('chosen and rejected start differently, but the prompt column is missing')
     return [chosen.slice(0, at), chosen.slice(at), rejected.slice(at)]
   }
   const [a, b] = [text.parse(chosen), text.parse(rejected)]
