@@ -58,7 +58,7 @@ test('what research cannot be is a problem document that says what would be righ
     return json.detail as string
   }
   expect(await refused({ mode: 'metric' })).toContain('"command": "./score.sh"')
-  expect(await refused({ metric })).toContain('must be given in mode metric, and only there')
+  expect(await refused({ metric })).toContain('is required in mode metric and allowed only there')
   expect(await refused({ mode: 'metric', metric: { ...metric, direction: 'up' } })).toContain(
     'research.metric.direction',
   )

@@ -145,7 +145,7 @@ test('what cannot be is refused before anything is written', async () => {
   })
   await expect(wish({ secret_env: 'HOME' }, {})).rejects.toMatchObject({ code: 'invalid_body' })
   await expect(wish({ agent: 'gretter' })).rejects.toMatchObject({ code: 'unknown_agent' })
-  await expect(wish({ agent: undefined })).rejects.toThrow('strangers do not get the default agent')
+  await expect(wish({ agent: undefined })).rejects.toThrow('must not get the default agent')
   const inside = { urlProblem: () => 'is inside' }
   await expect(wish({}, { secret: SECRET }, inside)).rejects.toThrow('callback_url: is inside')
   expect(await bench.store.channels.listConnections(ORG)).toEqual([])

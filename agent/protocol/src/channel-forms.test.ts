@@ -17,7 +17,7 @@ test('every platform but email, whose servers are the operator’s, has a form, 
     key: 'secret',
     kind: 'secret',
     required: true,
-    hint: 'whsec_ and the base64 of at least 24 bytes',
+    hint: 'whsec_ followed by at least 24 bytes in base64',
   })
   expect(fieldsOf('slack')).toContainEqual(
     expect.objectContaining({
