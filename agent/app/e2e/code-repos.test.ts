@@ -56,7 +56,7 @@ test('a run clones its repository, pushes what a person approves, and never has 
   const id = await newSession(client)
   await say(client, id, '/code add a page --repo nowhere')
   const refused = await waitFor(client, id, 0, isType('llm.response'))
-  expect(refused.data.message.content).toContain('There is no repository nowhere; there are site.')
+  expect(refused.data.message.content).toContain('Unknown repository nowhere. Available: site.')
 
   const after = await say(client, id, '/code add a page --repo site')
   const gate = await waitFor(client, id, after, isType('inbox.governance_gate'))

@@ -137,7 +137,7 @@ async function converse(
         clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
       }),
       sleep(clock, GREETING_MS, late.signal).then(() => {
-        throw new Error(`the agent did not answer to initialize within ${GREETING_MS / 1000} s`)
+        throw new Error(`the agent did not answer initialize within ${GREETING_MS / 1000} s`)
       }),
     ]),
   ).finally(() => late.abort(new Error('it has answered')))
@@ -180,7 +180,7 @@ async function converse(
 
 type Exit = Awaited<AgentProcess['exited']>
 const deathOf = ({ exitCode, signal, overran }: Exit): string =>
-  overran ?? `the agent ended (${signal ?? `exit code ${String(exitCode)}`}) before it had answered`
+  overran ?? `the agent exited (${signal ?? `exit code ${String(exitCode)}`}) before it answered`
 
 /** How the process died; null: it is alive. */
 async function ended({ exited }: AgentProcess, clock: Clock): Promise<string | null> {

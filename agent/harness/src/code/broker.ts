@@ -74,14 +74,14 @@ export function createBroker(options: BrokerOptions): Broker {
     token,
     path,
     used: () => ({ ...sum, cost_usd: unpriced === null ? sum.cost_usd : null, model: unpriced ?? model }),
-    close: () => closed.abort(new Error('the run is over')),
+    close: () => closed.abort(new Error('the run has ended')),
     handle(request, response) {
       const problem = refuse(request, { token, path, isClosed: closed.signal.aborted, overspent })
       if (problem !== null) return refused(response, ...problem)
       forward(request, response, options, { path, signal: closed.signal, count }).catch((error: unknown) => {
         if (response.headersSent) return void response.destroy()
         if (error instanceof RefusedCall) refused(response, ...error.problem)
-        else refused(response, 502, 'upstream', 'the model server does not answer')
+        else refused(response, 502, 'upstream', 'the model server did not respond')
       })
     },
   }
@@ -96,9 +96,9 @@ function refuse(
   const given =
     /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? request.headers['x-api-key']
   if (about.isClosed || typeof given !== 'string' || !isSame(given, about.token))
-    return [401, 'token', 'this takes the token of a run that is under way']
+    return [401, 'token', 'invalid token: use the token of a run in progress']
   const called = callOf(request.url ?? '', about.path)
-  if (called === null) return [404, 'not_found', `this run reaches ${about.path}/…, as models are called`]
+  if (called === null) return [404, 'not_found', `not found: this run can call models at ${about.path}/…`]
   const spent = about.overspent()
   return spent === null ? null : [429, 'budget', spent]
 }
@@ -139,7 +139,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   for await (const chunk of request) {
     size += (chunk as Buffer).length
     if (size > MAX_BODY)
-      throw new RefusedCall(413, 'too_large', `a request to a model is at most ${MAX_BODY / 2 ** 20} MB`)
+      throw new RefusedCall(413, 'too_large', `the request is too large: at most ${MAX_BODY / 2 ** 20} MB`)
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks)
@@ -180,7 +180,7 @@ async function forward(
   const asked = prepare(await readBody(request), below.replace(/\?.*$/, ''))
   checkPriced(options, asked.model)
   const gone = new AbortController()
-  response.once('close', () => gone.abort(new Error('the agent has gone')))
+  response.once('close', () => gone.abort(new Error('the agent disconnected')))
   const answer = await fetch(upstream.base_url.replace(/\/+$/, '') + below, {
     method: request.method ?? 'POST',
     headers: headersOf(request, upstream),
@@ -219,7 +219,7 @@ function checkPriced({ provider, model, budget, ratesOf }: BrokerOptions, asked:
   }
   const name = `${provider}/${asked}`
   if (asked === null || budget.max_cost_usd === null || !isPriced(model) || isPriced(name)) return
-  const why = `${name} has no rate in models.catalog, and the run's budget is in money: ask for ${model}`
+  const why = `${name} has no price in models.catalog, and the run has a budget in USD: use ${model}`
   throw new RefusedCall(400, 'unpriced_model', why)
 }
 

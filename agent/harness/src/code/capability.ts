@@ -93,7 +93,7 @@ function forgetEnded(
   return Promise.all(ended.map(({ run_id }) => coding.agents.forget({ session_id, run_id }))).then(
     () => undefined,
     (error: unknown) =>
-      logger('warn', 'what a coding agent kept could not be removed', { error: asError(error).message }),
+      logger('warn', 'failed to remove the files of a coding agent', { error: asError(error).message }),
   )
 }
 
@@ -113,6 +113,6 @@ function replyOf({ agent, final_message, error, files_changed = [] }: Result): s
   const failed = error === null ? '' : `${agent} did not finish: ${error}`
   const files = files_changed.length === 0 ? '' : `Files changed: ${files_changed.join(', ')}`
   return (
-    [failed, said, files].filter(part => part !== '').join('\n\n') || `${agent} is done and said nothing.`
+    [failed, said, files].filter(part => part !== '').join('\n\n') || `${agent} finished without a message.`
   )
 }

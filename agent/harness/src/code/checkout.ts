@@ -58,30 +58,30 @@ const SCRIPT = `
 set -eu
 name=$1 url=$2 branch=$3 tree=$4
 mkdir -p "repos/$name" && cd "repos/$name"
-[ ! -e .git ] || { echo "repos/$name is a clone of somebody else's: move it away" >&2; exit 1; }
+[ ! -e .git ] || { echo "repos/$name is a clone that Cairn did not create: move it away" >&2; exit 1; }
 ready=".clone/.git/worktrees/$tree/ready"
-# Taken up again, it is in use again.
+# A resumed run uses its worktree again.
 [ ! -e "$ready" ] || [ ! -e "$tree" ] || { touch "$ready"; exit 0; }
 find . -maxdepth 1 -name '.part-*' -mmin +${CHECKOUT_MS / 60_000} -exec rm -rf {} +
 renew() { git -C .clone fetch --quiet origin && git -C .clone remote set-head origin --auto > /dev/null; }
 gitdir_of() { echo "gitdir: ../.clone/.git/worktrees/$1"; }
-# Of a run, unused, all of it in a branch, and nothing in it but what git has and what tools make again.
+# An unused worktree of a run, on a branch, with nothing in it that git or a tool cannot restore.
 is_spent() {
   own=".clone/.git/worktrees/$1"
   [ -e "$own/ready" ] && [ -z "$(find "$own" -mtime -${KEPT_DAYS} -print -quit)" ] || return 1
   grep -q '^ref: refs/heads/' "$own/HEAD" || return 1
-  for begun in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG sequencer modules; do
-    [ ! -e "$own/$begun" ] || return 1
+  for operation in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG sequencer modules; do
+    [ ! -e "$own/$operation" ] || return 1
   done
   [ -e "$1" ] || return 0
-  # Somebody's own folder may stand in its place.
+  # The user may have put another folder in its place.
   [ "$(cat "$1/.git")" = "$(gitdir_of "$1")" ] || return 1
   held=$(git -C "$1" --no-optional-locks status --porcelain --ignored=matching --untracked-files=normal \\
     --ignore-submodules=none) || return 1
   ! printf '%s' "$held" | grep -qvE '^!! (.*/)?(${MADE_BY_TOOLS.map(escaped).join('|')})/$'
 }
 if [ -e .clone ]; then
-  # Once more where another run had the same ref in hand.
+  # Retry once: another run may have locked the same ref.
   renew || renew
 else
   part=".part-$tree"
@@ -90,7 +90,7 @@ else
   head=$(git -C "$part" rev-parse --quiet --verify origin/HEAD) || {
     rm -rf "$part"; echo "it has no default branch with a commit" >&2; exit 1
   }
-  # No branch is held here: a worktree may switch to each.
+  # No branch is checked out here, so a worktree can switch to any of them.
   git -C "$part" update-ref --no-deref HEAD "$head"
   mv -T -- "$part" .clone 2> /dev/null || rm -rf "$part"
 fi
@@ -99,10 +99,10 @@ if git -C .clone show-ref --quiet --verify "refs/heads/$branch"; then set -- "..
 else set -- --no-track -b "$branch" "../$tree" origin/HEAD; fi
 for known in .clone/.git/worktrees/*/; do
   known=$(basename "$known")
-  # What cannot be removed stays, and is in no run's way.
+  # A worktree that cannot be removed stays and blocks no run.
   if is_spent "$known" 2> /dev/null; then rm -rf "$known" ".clone/.git/worktrees/$known" || :; fi
 done
-# By force: it may be known already, as a folder that is gone.
+# By force: git may still list a worktree whose folder is gone.
 git -C .clone worktree add --quiet --lock --force --force "$@"
 gitdir_of "$tree" > "$tree/.git"
 touch "$ready"
@@ -129,7 +129,7 @@ export async function checkOut(
     const { exitCode, overran } = await running.exited
     signal.throwIfAborted()
     if (late.aborted) throw new Error(`it took longer than ${CHECKOUT_MS / 60_000} min`)
-    if (exitCode !== 0) throw new Error(overran ?? (said.trim() || `git ended with ${exitCode}`))
+    if (exitCode !== 0) throw new Error(overran ?? (said.trim() || `git exited with code ${exitCode}`))
   } catch (error) {
     signal.throwIfAborted()
     const why = `the repository ${repo} could not be checked out: ${asError(error).message}`

@@ -17,9 +17,9 @@ const Parameters = z.strictObject({
     .trim()
     .min(1)
     .max(100_000)
-    .describe('the task; the agent has not read this conversation'),
-  agent: z.string().max(64).optional().describe('absent: the default one'),
-  repo: z.string().max(64).optional().describe('a repository to work in; absent: the workspace'),
+    .describe('the task; the agent cannot see this conversation'),
+  agent: z.string().max(64).optional().describe('default: the first one listed'),
+  repo: z.string().max(64).optional().describe('a repository to work in; default: the workspace'),
 })
 
 export function codeTool(deps: DriveDeps): Tool {
@@ -39,7 +39,7 @@ export function codeTool(deps: DriveDeps): Tool {
     async run({ prompt, agent = agents.names[0]!, repo }, { tool_call_id }) {
       if (!agents.names.includes(agent))
         return {
-          content: { error: `there is no coding agent ${agent}; there are ${agents.names.join(', ')}` },
+          content: { error: `unknown coding agent ${agent}; available: ${agents.names.join(', ')}` },
         }
       const run = await beginOfCall(deps, { prompt, agent, repo, tool_call_id })
       if ('error' in run) return { content: run }
@@ -82,7 +82,7 @@ async function beginOfCall(
     ])
   } catch (error) {
     if (!(error instanceof CommitRefused) || error.refusal !== 'code_run_exists') throw error
-    return { error: 'this session has a run of a coding agent that has not ended: one at a time' }
+    return { error: 'a coding agent is already running in this session: only one can run at a time' }
   }
   const made = known()
   if (made === undefined) throw new Error('[code] a run vanished within its own commit')

@@ -32,13 +32,13 @@ export function beginByCommand(
       return statusOf(log.position().code)
     case 'run': {
       if (coding === null || coding.agents.names.length === 0) return noAgents(coding)
-      if (session.parent_id !== null) return 'A worker runs no coding agent: ask for it in the session above.'
+      if (session.parent_id !== null) return 'Workers cannot run coding agents. Use the parent session.'
       const run_id = derivedId(session.id, event_id, 'code')
       const repo = repoOf(coding, command.repo, run_id)
       if (typeof repo === 'string') return repo
       const running = liveRun(log.position().code)
       if (running !== null)
-        return `One run at a time: ${running.agent} works on "${running.prompt.slice(0, 80)}". /stop ends it.`
+        return `${running.agent} is already working on "${running.prompt.slice(0, 80)}". Use /stop to end it.`
       const { names } = coding.agents
       const { agent, task } = splitTask(command.text, names, names[0]!)
       return codeRunStarted(session.id, {
@@ -62,8 +62,8 @@ export function repoOf(
   if (name === undefined) return {}
   if (agents.repos.includes(name)) return { repo: name, branch: branchOf(run_id) }
   return agents.repos.length === 0
-    ? 'There are no repositories: code.repos of the configuration names none.'
-    : `There is no repository ${name}; there are ${agents.repos.join(', ')}.`
+    ? 'No repositories are configured in code.repos.'
+    : `Unknown repository ${name}. Available: ${agents.repos.join(', ')}.`
 }
 
 const noAgents = (coding: Coding | null): string =>
@@ -71,13 +71,13 @@ const noAgents = (coding: Coding | null): string =>
 
 function statusOf(runs: Parameters<typeof liveRun>[0]): string {
   const run = liveRun(runs)
-  if (run === null) return 'No coding agent is at work here.'
-  const state = waitsForDecision(run) ? 'waits for a decision' : 'works'
+  if (run === null) return 'No coding agent is running in this session.'
+  const state = waitsForDecision(run) ? 'is waiting for a decision' : 'is working'
   return `${run.agent} ${state} on "${run.prompt.slice(0, 200)}", since ${run.started_at}.`
 }
 
 /** The reply if the commit of a run's start was refused; null: another error. */
 export const refusedRun = (thrown: unknown): string | null =>
   thrown instanceof CommitRefused && thrown.refusal === 'code_run_exists'
-    ? 'There is a run of a coding agent already: one at a time.'
+    ? 'A coding agent is already running in this session: only one can run at a time.'
     : null

@@ -102,7 +102,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
     onFailure: fail,
   })
   const cancelLimit = clock.after(config.code.minutes * 60_000, () =>
-    fail(new Error(`The run took longer than ${config.code.minutes} min and was ended.`)),
+    fail(new Error(`The run took longer than ${config.code.minutes} min and was stopped.`)),
   )
   const silence = notifyChannel(claimed, clock, run, progress.lastTool, fail)
   const decisions = createDecisions({
@@ -112,7 +112,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
     run_id,
     workspace,
     signal,
-    park: () => control.abort(new Parking('nobody has decided yet')),
+    park: () => control.abort(new Parking('no decision yet')),
     onFailure: fail,
   })
   const said = async () => ({

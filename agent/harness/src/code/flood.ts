@@ -23,9 +23,9 @@ export function limitFlood(from: Readable, clock: Clock, onFlood: (reason: strin
       line = end === -1 ? line + chunk.length : chunk.length - end - 1
       const reason =
         bytes > MAX_BYTES_PER_S
-          ? 'the agent wrote more than 8 MB within a second, and was ended'
+          ? 'the agent wrote more than 8 MB within a second and was stopped'
           : line > MAX_LINE_BYTES
-            ? 'the agent wrote a frame of more than 16 MB, and was ended'
+            ? 'the agent wrote a frame of more than 16 MB and was stopped'
             : null
       if (reason !== null && !isOver) {
         isOver = true

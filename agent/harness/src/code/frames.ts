@@ -32,7 +32,7 @@ export function readFrames(from: Readable, onGarbage: (reason: string) => void):
     }
     if (hasGreeted) {
       isOver = true
-      onGarbage(`the agent wrote a line that is no message of ACP, and was ended: ${shown(text)}`)
+      onGarbage(`the agent wrote a line that is not an ACP message and was stopped: ${shown(text)}`)
       return null
     }
     passed += 1
@@ -62,7 +62,7 @@ export function readFrames(from: Readable, onGarbage: (reason: string) => void):
   return {
     readable: from.pipe(readable),
     passedOver: () =>
-      passed === 0 ? '' : `; lines that are no messages of ACP: ${passed}, the last ${shown(last)}`,
+      passed === 0 ? '' : `; lines that are not ACP messages: ${passed}, the last ${shown(last)}`,
   }
 }
 

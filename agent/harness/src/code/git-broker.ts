@@ -45,16 +45,16 @@ export function createGitBroker(options: GitBrokerOptions): GitBroker {
   const closed = new AbortController()
   const below = `${GIT_PREFIX}${options.repo}`
   return {
-    close: () => closed.abort(new Error('the run is over')),
+    close: () => closed.abort(new Error('the run has ended')),
     handle(request, response) {
       const url = request.url ?? ''
       const call = url.startsWith(below) ? url.slice(below.length) : ''
       if (!CALLS.has(`${request.method} ${call}`))
-        return answer(response, 404, `this run reaches the repository ${options.repo}, as git calls it`)
+        return answer(response, 404, `not found: this run can reach repository ${options.repo} through git`)
       serve(request, response, call, options, closed.signal).catch((error: unknown) => {
         if (response.headersSent) return void response.destroy()
-        if (error instanceof UnreadPush) answer(response, 400, `this push is not passed on: ${error.message}`)
-        else answer(response, 502, 'the server of the repository does not answer')
+        if (error instanceof UnreadPush) answer(response, 400, `push rejected: ${error.message}`)
+        else answer(response, 502, 'the repository server did not respond')
       })
     },
   }
@@ -73,7 +73,7 @@ async function serve(
   closed: AbortSignal,
 ): Promise<void> {
   const gone = new AbortController()
-  response.once('close', () => gone.abort(new Error('git has gone')))
+  response.once('close', () => gone.abort(new Error('git disconnected')))
   const signal = AbortSignal.any([closed, gone.signal])
   const read = call === '/git-receive-pack' ? await readPush(request) : null
   if (read !== null && read.head.updates.length > 0) {
@@ -101,8 +101,8 @@ async function serve(
 
 /** Git would ask for a password or follow the redirect: neither works in a sandbox. */
 function problemOf(status: number): string | null {
-  if (status >= 300 && status < 400) return 'the repository has moved: code.repos needs its new address'
-  if (status === 401) return 'the server of the repository does not take the token of code.repos'
+  if (status >= 300 && status < 400) return 'the repository has moved: set its new URL in code.repos'
+  if (status === 401) return 'the repository server rejected the token from code.repos'
   return null
 }
 
@@ -117,7 +117,7 @@ async function readPush(request: IncomingMessage): Promise<ReadPush> {
     const head = readPushHead(bytes)
     if (head !== null) return { head, bytes }
   }
-  throw new UnreadPush('it ends in the middle')
+  throw new UnreadPush('it is incomplete')
 }
 
 function refuse(
@@ -126,7 +126,7 @@ function refuse(
   head: PushHead,
   verdict: Exclude<PushVerdict, 'allow'>,
 ): void {
-  const reason = verdict === 'reject' ? 'the policy or a person said no' : 'the run is being ended or parked'
+  const reason = verdict === 'reject' ? 'rejected by the policy or a person' : 'the run is ending or pausing'
   const report = refusedPush(head, reason)
   if (report === null) return answer(response, 403, reason)
   // Git reads the response after it has sent everything.

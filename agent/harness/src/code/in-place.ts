@@ -15,7 +15,7 @@ export async function inPlace(
   run: CodeRun,
 ): Promise<Driven> {
   const { coding } = runner
-  if (coding === null) throw new Error('[code] asked to go on with a run where no agent can run')
+  if (coding === null) throw new Error('[code] cannot resume a run: no coding agent can run here')
   const { agents, semaphore: slots } = coding
   const leave = await slots.take(claimed.lease.signal)
   if (leave === null) return busy(run)
@@ -29,7 +29,7 @@ export async function inPlace(
     driving
       .then(() => undefined, whenStopped)
       .catch((error: unknown) =>
-        runner.logger('warn', 'a stopped run was not cleaned up', { error: asError(error).message }),
+        runner.logger('warn', 'failed to clean up a stopped run', { error: asError(error).message }),
       ),
   )
   return driving
@@ -44,7 +44,7 @@ const busy = ({ run_id, agent, tool_call_id }: CodeRun): Driven => ({
     agent,
     ...(tool_call_id === null ? {} : { tool_call_id }),
     final_message: null,
-    error: 'busy: other runs take all the places of this worker; try again later',
+    error: 'busy: this runner is already running its maximum of coding agents; try again later',
     input_tokens: 0,
     output_tokens: 0,
   },

@@ -12,12 +12,12 @@ export function promptOf(run: CodeRun, row: Row): string {
     if (decision === null) return []
     const call = `${tool_name} (${tool_call_id.slice(run.run_id.length + 1)})`
     return decision === 'approve'
-      ? `That call was approved: ${call}. Make it again.`
-      : `That call was rejected: ${call}. Go on without it.`
+      ? `That call was approved: ${call}. Repeat it.`
+      : `That call was rejected: ${call}. Continue without it.`
   })
   if (decided.length > 0) return decided.join('\n')
   const why = row.state === 'parked' ? 'You were paused.' : 'You were interrupted.'
-  return `${why} Look at what is there and go on. The task was:\n\n${run.prompt}`
+  return `${why} Check what is already done, then continue. The task was:\n\n${run.prompt}`
 }
 
 const CHANNEL_EVERY_MS = 60_000

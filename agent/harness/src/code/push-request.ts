@@ -43,7 +43,7 @@ export function readPushHead(bytes: Buffer): PushHead | null {
     if (SHALLOW.test(line)) continue
     const [, before, after, ref, words] = COMMAND.exec(line) ?? []
     if (before === undefined || after === undefined || ref === undefined)
-      throw new UnreadPush('one of its lines is no update of a ref (signed pushes are not taken)')
+      throw new UnreadPush('one of its lines is not a ref update (signed pushes are not supported)')
     if (words !== undefined) capabilities = words.trim().split(' ')
     updates.push({ ref, old: before, new: after })
     if (updates.length > MAX_UPDATES) throw new UnreadPush(`it updates more than ${MAX_UPDATES} refs`)

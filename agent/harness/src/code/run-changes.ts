@@ -43,7 +43,7 @@ type RunChangesDeps = {
 /** If the files cannot be recorded, the run continues without, and the reason is logged. */
 export function followChanges({ folders, run_id, isBegun, logger }: RunChangesDeps) {
   const without = (thrown: unknown): RunChanges => {
-    logger('warn', 'what a run changed is not kept', { run_id, error: asError(thrown).message })
+    logger('warn', 'failed to save the changes of a run', { run_id, error: asError(thrown).message })
     return {}
   }
   return {

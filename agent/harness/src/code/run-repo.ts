@@ -28,7 +28,7 @@ export function openRunRepo(
   if (repo === null) return null
   const { name, branch } = repo
   const known = config.code.repos[name]
-  if (known === undefined) throw new Error(`code.repos has no "${name}" any more`)
+  if (known === undefined) throw new Error(`code.repos no longer has "${name}"`)
   const { url, user, token_env } = known
   const token = token_env === undefined ? undefined : env[token_env]
   if (token_env !== undefined && !token)

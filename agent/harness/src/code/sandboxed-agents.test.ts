@@ -12,7 +12,7 @@ test('a process that only looks, and so opens no proxy, finds the coding agents 
 })
 
 test('without a box, or a proxy that boxes can reach, none can run', () => {
-  expect(find(null).reason).toContain('there is no box')
+  expect(find(null).reason).toContain('has no sandbox')
   expect(find({ kind: 'unboxed', hasProxies: false }).reason).toContain('unboxed')
   expect(find({ kind: 'bubblewrap', hasProxies: false }).reason).toContain('perl is missing')
 })

@@ -82,10 +82,10 @@ const namesHere = (options: Pick<SandboxedAgentsOptions, 'config' | 'dataDir' | 
  * proxy.
  */
 function reasonOf({ provider }: Pick<SandboxChoice, 'provider'>): string | null {
-  if (provider === null) return 'there is no box on this machine, and a coding agent runs in nothing else'
-  if (provider.kind === 'unboxed') return 'sandbox.terminal is unboxed, and a coding agent runs in a box only'
+  if (provider === null) return 'this machine has no sandbox, and coding agents need one'
+  if (provider.kind === 'unboxed') return 'coding agents need a sandbox, and `sandbox.terminal` is `unboxed`'
   return !provider.hasProxies
-    ? 'boxes have no door to the broker here (perl is missing, or the network is open)'
+    ? 'sandboxes cannot reach the model broker (perl is missing, or the network is open)'
     : null
 }
 
@@ -107,12 +107,12 @@ async function startSandboxed(
 ): Promise<StartedAgent> {
   const { config, env, dataDir, sandbox, scriptedUrls } = options
   const { provider: box, proxy } = sandbox
-  if (box === null || proxy === null) throw new Error(reasonOf(sandbox) ?? 'there is no box')
+  if (box === null || proxy === null) throw new Error(reasonOf(sandbox) ?? 'no sandbox is available')
   const slash = asked.model.indexOf('/')
   const provider = asked.model.slice(0, slash)
   const upstream = upstreamOf(config.models, env, scriptedUrls, provider)
   if (upstream === null)
-    throw new Error(`models.providers has no "${provider}", which ${asked.model} asks for`)
+    throw new Error(`unknown provider "${provider}" of model ${asked.model}: add it to models.providers`)
   const { max_cost_usd, max_tokens } = config.code
   const broker = createBroker({
     provider,
@@ -164,7 +164,7 @@ async function startSandboxed(
   const opened = open(launch.env)
   undo.defer(() => opened.close())
   const running = opened.spawn(launch.argv, { stdin: 'pipe' })
-  if (running.stdin === null) throw new Error('[code] the box gave no way to speak to the agent')
+  if (running.stdin === null) throw new Error('[code] the sandbox gave the agent no standard input')
   const parts = undo.move()
   return {
     stdin: running.stdin,
@@ -193,11 +193,11 @@ function launchOf(options: SandboxedAgentsOptions, name: string, model: Model): 
       launch: { argv: [own.command, ...own.args], env: { ...usual(model), ...own.env }, files: {} },
       binds: node,
     }
-  if (known === undefined) throw new Error(`there is no coding agent named ${name}`)
+  if (known === undefined) throw new Error(`unknown coding agent ${name}`)
   if (!known.speaks.includes(model.kind))
     throw new Error(
-      `${name} speaks to model servers of kind ${known.speaks.join(', ')}, and the run's is ${model.kind}: ` +
-        `set code.agents.${name}.model`,
+      `${name} supports model servers of kind ${known.speaks.join(', ')}, not ${model.kind}: set ` +
+        `code.agents.${name}.model`,
     )
   const { env, files } = known.settings(model)
   const launch = { env: { ...env, ...own?.env }, files }

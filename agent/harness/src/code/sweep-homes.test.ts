@@ -52,5 +52,5 @@ test('a log that does not answer costs nothing but a line; no folder at all is n
   expect([await sweep(join(dataDir, 'none')), lines]).toEqual([0, ['warn']])
   writeFileSync(join(dataDir, 'code', 'code'), 'a file where the folder of the runs should be')
   expect(await sweep(join(dataDir, 'code'))).toBe(0)
-  expect(lines).toEqual(['warn', 'what coding agents left could not be listed'])
+  expect(lines).toEqual(['warn', 'failed to list the files of coding agents'])
 })

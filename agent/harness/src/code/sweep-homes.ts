@@ -32,7 +32,7 @@ export async function sweepHomes({ dataDir, runs, logger }: HomesOf): Promise<nu
       await rm(join(homesIn(dataDir), name), { recursive: true, force: true })
       removed += 1
     } catch (error) {
-      logger('warn', 'what a coding agent left could not be removed', {
+      logger('warn', 'failed to remove the files of a coding agent', {
         run_id,
         error: asError(error).message,
       })
@@ -48,7 +48,7 @@ async function listHomes(folder: string, logger: Logger): Promise<string[]> {
   } catch (thrown) {
     const error = asError(thrown)
     if (!('code' in error && error.code === 'ENOENT'))
-      logger('warn', 'what coding agents left could not be listed', { error: error.message })
+      logger('warn', 'failed to list the files of coding agents', { error: error.message })
     return []
   }
 }

@@ -96,7 +96,7 @@ test.each(['reject', 'cancelled'] as const)(
     const { server, pushes, clone, inBox } = await stage(verdict)
     await inBox(clone, 'commit', '--allow-empty', '-m', 'no')
     const push = inBox(clone, 'push', 'origin', 'cairn/1', 'cairn/1:main')
-    await expect(push).rejects.toThrow(/\[remote rejected\].*\((the policy or a person said no|the run is)/)
+    await expect(push).rejects.toThrow(/\[remote rejected\].*\((rejected by the policy|the run is)/)
     expect(pushes).toHaveLength(1)
     expect(pushes[0]!.updates.map(({ ref }) => ref).toSorted()).toEqual([
       'refs/heads/cairn/1',
@@ -114,7 +114,7 @@ test.each(['allow', 'reject'] as const)(
     // One that git itself would let go, which `main` is not.
     git(server.folder, 'branch', 'old', 'main')
     const push = inBox(clone, 'push', 'origin', ':old')
-    if (verdict === 'reject') await expect(push).rejects.toThrow(/\[remote rejected\].*said no/)
+    if (verdict === 'reject') await expect(push).rejects.toThrow(/\[remote rejected\].*by the policy/)
     else await push
     const main = git(server.folder, 'rev-parse', 'main')
     expect(pushes.map(({ updates }) => updates)).toEqual([
@@ -177,7 +177,7 @@ test('a repository that has moved, or that refuses the token, says so; the token
   server.answerWith = { status: 302, headers: { location: elsewhere.url } }
   await expect(inBox(clone, 'fetch')).rejects.toThrow('has moved')
   server.answerWith = { status: 401, headers: {} }
-  await expect(inBox(clone, 'fetch')).rejects.toThrow('does not take the token')
+  await expect(inBox(clone, 'fetch')).rejects.toThrow('rejected the token')
   expect(elsewhere.asked).toEqual([])
 })
 

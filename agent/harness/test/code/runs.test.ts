@@ -243,7 +243,7 @@ test('a pause ends the process, and the run goes on when the session is resumed'
 })
 
 test.each([
-  ['die', /ended \(exit code 1\) before/],
+  ['die', /exited \(exit code 1\) before/],
   ['fail out of order', /out of order/],
   ['end refusal', /^refusal$/],
   ['end max_tokens', /^max_tokens$/],
@@ -274,7 +274,7 @@ test.each([
   await stage.next('session.complete')
   const [result] = of(await stage.events(), 'code.run_result')
   expect(result!.data.error).toBe(
-    `the agent wrote a line that is no message of ACP, and was ended: ${JSON.stringify(line)}`,
+    `the agent wrote a line that is not an ACP message and was stopped: ${JSON.stringify(line)}`,
   )
   expect(coder.live()).toBe(0)
 })
@@ -339,7 +339,7 @@ test('one run at a time: a second is told which one runs', async () => {
   await harness.idle()
   await stage.send('/code say another')
   await stage.until(log => of(log, 'llm.response').length === 1)
-  expect(of(await stage.events(), 'llm.response')[0]!.data.message.content).toContain('One run at a time')
+  expect(of(await stage.events(), 'llm.response')[0]!.data.message.content).toContain('is already working on')
   await decide(stage, gate, 'reject')
   await stage.until(log => of(log, 'code.run_result').length === 1)
   await harness.idle()
