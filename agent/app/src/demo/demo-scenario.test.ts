@@ -107,10 +107,10 @@ test('where a browser is offered the tour visits a page of the service itself', 
   expect(JSON.stringify(tour.messages)).toContain('http://127.0.0.1:7/login')
   expect(JSON.stringify(tour.messages)).not.toContain('no browser')
 
-  const broken = { ...results, browser_navigate: { error: 'no browser is free' } }
+  const broken = { ...results, browser_navigate: { error: 'all browsers are in use' } }
   const without = await turn([], 'Show me what you can do', broken, offers)
   expect(without.called).toEqual(tour.called)
-  expect(JSON.stringify(without.messages)).toContain('could not open the page (no browser is free)')
+  expect(JSON.stringify(without.messages)).toContain('could not open the page (all browsers are in use)')
 })
 
 /** Promise 14.19: Without a browser the demo tour reports it and completes its other steps. */

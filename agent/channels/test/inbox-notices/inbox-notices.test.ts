@@ -243,7 +243,7 @@ test('a mail that is refused for good is dead, one that is refused for now comes
 test('what an address inside would be told is dead at once; the person reads why', async () => {
   const stage = await makeStage()
   await setNotificationWebhook(stage.deps, stage.ann, 'https://inside.example')
-  const refused = Object.assign(new Error('leads to 10.0.0.1'), { name: 'RefusedAddress' })
+  const refused = Object.assign(new Error('resolves to 10.0.0.1'), { name: 'RefusedAddress' })
   stage.start(stage.store, () => Promise.reject(new TypeError('fetch failed', { cause: refused })))
   await testNotification(stage.deps, stage.ann, 'webhook')
   await expect

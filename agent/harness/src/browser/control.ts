@@ -49,7 +49,7 @@ export class Control {
     browsers.drivenBy = session_id => this.#driven(session_id)
     this.stop = every(clock, RENEW_MS, () =>
       this.#renew().catch((error: unknown) =>
-        logger('warn', 'renewing the control of browsers failed', { why: asError(error).message }),
+        logger('warn', 'failed to renew the control of browsers', { why: asError(error).message }),
       ),
     )
   }
@@ -61,7 +61,7 @@ export class Control {
     if (instance === null) throw noBrowser(session_id)
     const browser = browsers.held(session_id)
     if (browser?.id !== instance.browser_id)
-      throw new AppError('browser_unavailable', 'The browser is at another process of this service.')
+      throw new AppError('browser_unavailable', 'The browser runs in another process of this service.')
     return { instance, browser }
   }
 

@@ -101,7 +101,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
 
 /** Playwright starts the program itself, so it is given a script that execs the sandboxed program. */
 async function start(box: Sandbox, folder: string, program: string): Promise<BrowserContext> {
-  if (box.commandLine === null) throw new Error('this sandbox cannot hold a browser')
+  if (box.commandLine === null) throw new Error('this sandbox cannot run a browser')
   const { argv, env, adopt } = box.commandLine([program])
   const launcher = join(folder, 'launch')
   const pidFile = join(folder, 'pid')

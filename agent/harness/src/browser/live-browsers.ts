@@ -162,7 +162,7 @@ class WatchedBrowsers implements LiveBrowsers {
       this.#watched.delete(session_id)
       this.#control.forget(session_id)
       for (const { say, close } of made.viewers) {
-        say({ t: 'bye', reason: 'the browser is gone' })
+        say({ t: 'bye', reason: 'the browser has closed' })
         close()
       }
     })

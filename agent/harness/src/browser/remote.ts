@@ -41,7 +41,7 @@ export async function connectBrowser({
   const checker = createNameChecker(egress)
   const unreached = (thrown: unknown): never => {
     const reason = asError(thrown).message.split('\n')[0]?.replaceAll(url, cdpHost(url))
-    throw new Error(`the remote browser at ${cdpHost(url)} was not reached: ${reason}`)
+    throw new Error(`cannot reach the remote browser at ${cdpHost(url)}: ${reason}`)
   }
   const relay = await openCdpRelay({ url, refuses: checker.refuses, timeoutMs: CONNECT_MS }).catch(unreached)
   undo.defer(() => relay.close())

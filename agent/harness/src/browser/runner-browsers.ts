@@ -48,7 +48,7 @@ class WorkerBrowsers implements Browsers {
     const { clock, logger } = options
     this.#stopLooking = every(clock, TICK_MS, () =>
       this.#lookAround().catch((error: unknown) =>
-        logger('warn', 'looking after the browsers failed', { why: asError(error).message }),
+        logger('warn', 'browser maintenance failed', { why: asError(error).message }),
       ),
     )
   }
@@ -96,7 +96,7 @@ class WorkerBrowsers implements Browsers {
     try {
       await kept.write(session_id, await browser.launched.context.storageState())
     } catch (error) {
-      logger('info', 'the cookies of a browser were not kept', { session_id, why: asError(error).message })
+      logger('info', 'failed to save the cookies of a browser', { session_id, why: asError(error).message })
     }
   }
 
@@ -127,7 +127,7 @@ class WorkerBrowsers implements Browsers {
       refused: async () => {
         if (!tells) return null
         if (this.#live.get(session_id) === held) await this.#forget(session_id)
-        return { content: failure('the browser was taken by another worker; try again') }
+        return { content: failure('another runner claimed the browser; try again') }
       },
     }
   }
@@ -147,7 +147,7 @@ class WorkerBrowsers implements Browsers {
   ): Promise<HeldBrowser> {
     const { config, kept, clock, open, newId = randomUUID } = this.#options
     if (this.#live.size + this.#launching >= config.max)
-      throw new Error('no browser is free at the moment; try later')
+      throw new Error('all browsers are in use; try again later')
     this.#launching += 1
     try {
       const storage = await kept.read(session_id)
@@ -172,7 +172,7 @@ class WorkerBrowsers implements Browsers {
   #endDead(session_id: string): void {
     const { logger } = this.#options
     this.destroy(session_id, 'crashed').catch((error: unknown) =>
-      logger('warn', 'the end of a browser was not recorded', { session_id, why: asError(error).message }),
+      logger('warn', 'failed to record the end of a browser', { session_id, why: asError(error).message }),
     )
   }
 

@@ -49,9 +49,9 @@ async function fill(browser: SessionBrowser, { target }: Field, text: string): P
   const values = new Map<string, string>()
   for (const name of names) {
     const secret = browser.secrets.get(name)
-    if (secret === undefined) throw new Error(`there is no secret '${name}'`)
+    if (secret === undefined) throw new Error(`unknown secret '${name}'`)
     if (!secret.origins.includes(origin))
-      throw new Error(`secret '${name}' may not be typed on ${origin}: ${secret.origins.join(', ')}`)
+      throw new Error(`secret '${name}' is not allowed on ${origin}; allowed: ${secret.origins.join(', ')}`)
     browser.conceal(secret.value)
     values.set(name, secret.value)
   }

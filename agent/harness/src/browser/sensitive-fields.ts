@@ -39,7 +39,7 @@ const COLLECT = `(() => {
   const isOpen = field => {
     const hints = (field.getAttribute('autocomplete') ?? '').toLowerCase()
     return field.type === 'email' || ${JSON.stringify(NOT_SECRET)}.some(name => hints.includes(name)) ||
-      /user|mail|login|account/i.test(field.name + ' ' + field.id)
+      /mail|user|login|account/i.test(field.name + ' ' + field.id)
   }
   const found = new Set()
   const look = root => {

@@ -89,7 +89,7 @@ export async function openSessionBrowser(
       const page = launched.context.pages().find(each => !each.isClosed())
       const field = await page?.locator(`aria-ref=${target}`).elementHandle({ timeout: ACTION_MS })
       const frame = await field?.ownerFrame()
-      if (!frame) throw new Error(`there is no field ${target}`)
+      if (!frame) throw new Error(`field ${target} not found`)
       return new URL(frame.url()).origin
     },
     async close() {

@@ -37,13 +37,13 @@ export async function findBrowser(
 ): Promise<BrowserStanding> {
   if (!config.enabled) return { offered: false, reason: 'browser.enabled is false' }
   if (config.cdp !== null) return findRemote(config.cdp.url_env, env)
-  if (provider === null) return { offered: false, reason: `there is no box for it. ${standing.summary}` }
-  if (!provider.holdsBrowsers) return { offered: false, reason: `${provider.kind} cannot hold a browser` }
+  if (provider === null) return { offered: false, reason: `no sandbox is available. ${standing.summary}` }
+  if (!provider.holdsBrowsers) return { offered: false, reason: `${provider.kind} cannot run a browser` }
   const program = findChromium(config.executable)
   if (program === null)
     return {
       offered: false,
-      reason: `${config.executable} is not installed in a folder that boxes see (apt-get install chromium)`,
+      reason: `${config.executable} is not installed where sandboxes can see it (apt-get install chromium)`,
     }
   try {
     const { stdout } = await run(program, ['--version'], { timeout: VERSION_MS })
@@ -60,7 +60,7 @@ function findRemote(name: string, env: Environment): BrowserStanding {
   if (!URL.canParse(url) || !/^(?:wss?|https?):$/.test(new URL(url).protocol))
     return {
       offered: false,
-      reason: `browser.cdp: ${name} has no address that begins with ws, wss, http or https`,
+      reason: `browser.cdp: ${name} must be a ws, wss, http or https URL`,
     }
   return { offered: true, provider: 'cdp', url, version: `remote, at ${cdpHost(url)}` }
 }
@@ -90,7 +90,7 @@ export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowser
   const standing = await findBrowser(config, sandbox, env)
   const open = standing.offered ? openOf(standing, parts, clock) : null
   if (!standing.offered || open === null) {
-    const reason = standing.offered ? 'the boxes of this worker have no way to the network' : standing.reason
+    const reason = standing.offered ? 'the sandboxes of this runner have no network access' : standing.reason
     logger('info', `Browsers are not offered: ${reason}`)
     return null
   }

@@ -33,7 +33,7 @@ async function checkedAddresses(
   if (first === undefined) throw new Error(`host '${name}' has no address`)
   const bad = [first, ...others].find(({ address }) => !mayReach(name, address, egress))
   if (bad !== undefined)
-    throw new RefusedAddress(`host '${name}' leads to ${bad.address}, which is not a public address`)
+    throw new RefusedAddress(`host '${name}' resolves to ${bad.address}, which is not a public address`)
   return [first, ...others]
 }
 

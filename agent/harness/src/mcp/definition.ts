@@ -39,8 +39,8 @@ export function admitTools(
       if (pin !== undefined && pinned !== hash)
         problems.push(
           pinned === undefined
-            ? `${shown} is not under pin; its definition is ${hash}`
-            : `${shown} is not what is under pin: its definition is ${hash} now`,
+            ? `${shown} is not pinned; its definition is ${hash}`
+            : `${shown} does not match its pin: its definition is now ${hash}`,
         )
       else if (bytes > MAX_DEFINITION_BYTES)
         problems.push(`the definition of ${shown} has ${bytes} bytes; the maximum is ${MAX_DEFINITION_BYTES}`)
@@ -60,7 +60,7 @@ export function admitTools(
     problems: [
       ...problems.slice(0, NAMES_SHOWN),
       ...(problems.length > NAMES_SHOWN ? [`${problems.length - NAMES_SHOWN} more tools are left out`] : []),
-      ...missing.map(name => `${JSON.stringify(name)} is under pin, and the server does not have it`),
+      ...missing.map(name => `${JSON.stringify(name)} is pinned, but the server does not have it`),
     ],
   }
 }

@@ -20,7 +20,7 @@ export type McpSandboxesOptions = {
   path: string | undefined
 }
 
-const INSTEAD = '`sandbox: none` in its configuration gives it the rights of this server'
+const INSTEAD = '`sandbox: none` in its configuration runs it with the rights of this server'
 /** Folders that every sandbox can see. */
 const SYSTEM = /^\/(?:usr|bin|sbin|lib|lib64)\//
 const LAST_WORDS = 2000
@@ -31,7 +31,7 @@ export const mcpSandboxes =
     const place = placeOf(sandbox)
     if ('reason' in place) throw new LeftOut(`${place.reason}; ${INSTEAD}`)
     const program = config.command.startsWith('/') ? config.command : findProgram(config.command, path)
-    if (program === null) throw new LeftOut(`there is no program ${config.command} in PATH`)
+    if (program === null) throw new LeftOut(`program ${config.command} not found in PATH`)
     const home = join(dataDir, 'mcp', name)
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const { SandboxedTransport } = await import('./sandboxed-transport.ts')
@@ -77,9 +77,9 @@ function placeOf({
   provider,
   standing,
 }: McpSandboxesOptions['sandbox']): { provider: SandboxProvider } | { reason: string } {
-  if (provider === null) return { reason: `there is no box for it: ${standing.summary}` }
+  if (provider === null) return { reason: `no sandbox is available: ${standing.summary}` }
   return provider.kind === 'unboxed'
-    ? { reason: 'there is no box for it: sandbox.terminal is unboxed' }
+    ? { reason: 'no sandbox is available: `sandbox.terminal: unboxed` is set' }
     : { provider }
 }
 
@@ -105,15 +105,15 @@ export function describeMcpSandbox(
   sandbox: McpSandboxesOptions['sandbox'],
 ): { isBoxed: boolean; isLeftOut: boolean; summary: string } {
   if (config.sandbox === 'none')
-    return { isBoxed: false, isLeftOut: false, summary: 'runs WITHOUT a box, as its configuration says' }
+    return { isBoxed: false, isLeftOut: false, summary: 'runs WITHOUT a sandbox, as configured' }
   const place = placeOf(sandbox)
   if ('reason' in place)
-    return { isBoxed: false, isLeftOut: true, summary: `is left out: ${place.reason}; ${INSTEAD}` }
+    return { isBoxed: false, isLeftOut: true, summary: `is skipped: ${place.reason}; ${INSTEAD}` }
   const network = networkOf(config, place.provider)
   const reaches = {
     none: 'without a network',
     proxy: 'that reaches the network through the policy proxy',
     open: 'with the network of this machine',
   }
-  return { isBoxed: true, isLeftOut: false, summary: `runs in a box ${reaches[network]}` }
+  return { isBoxed: true, isLeftOut: false, summary: `runs in a sandbox ${reaches[network]}` }
 }

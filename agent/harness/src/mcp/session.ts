@@ -58,7 +58,7 @@ export async function openSession(
   } catch (error) {
     await client.close()
     const said = opened.lastWords()
-    throw new Error(`${rootCause(error).message}${said === '' ? '' : `; it said: ${said}`}`, {
+    throw new Error(`${rootCause(error).message}${said === '' ? '' : `; its output: ${said}`}`, {
       cause: error,
     })
   }

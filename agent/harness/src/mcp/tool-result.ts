@@ -25,7 +25,7 @@ function blockText(block: Block): string {
         : `[resource: ${block.resource.uri}, ${block.resource.mimeType ?? 'unknown type'}, ` +
             `${sizeOf(block.resource.blob)} bytes, not shown]`
     default:
-      return `[content of a kind that is not known here: ${JSON.stringify(block).slice(0, 200)}]`
+      return `[content of an unknown kind: ${JSON.stringify(block).slice(0, 200)}]`
   }
 }
 

@@ -99,7 +99,7 @@ async function probe(parts: ContainerParts): Promise<string | null> {
     const [said, complaint] = await Promise.all([text(running.stdout), text(running.stderr)])
     const { exitCode, overran } = await running.exited
     if (exitCode === 0 || exitCode === 1) return checkProbe(said, parts.limits)
-    return overran ?? (complaint.trim().split('\n').at(-1) || `it ended with ${exitCode} at once`)
+    return overran ?? (complaint.trim().split('\n').at(-1) || `it exited with code ${exitCode} at once`)
   } finally {
     await box.close()
     rmSync(workspace, { recursive: true, force: true })

@@ -111,7 +111,7 @@ const notOffered = (reason: string, instead = INSTEAD): Chosen => ({
 const NETWORK = {
   none: 'without a network',
   proxy: 'that reaches the network only through the policy proxy',
-  open: 'with the network of this machine, as sandbox.network: open says',
+  open: 'with the network of this machine (`sandbox.network: open`)',
 } as const
 
 /** A network that this machine cannot provide is reduced, never extended. */
@@ -198,7 +198,7 @@ async function chooseUnboxed(
   const service = folder?.path ?? null
   const parts = { limits: config, home, watchdog: createWatchdog(), service }
   const ends =
-    'What a command starts is ended with it (by ' +
+    'Each process that a command starts is ended with it (by ' +
     `${DESCRIBED[kind]})${loses === null ? '' : `, except ${loses}`}.`
   return {
     provider: {
@@ -207,7 +207,7 @@ async function chooseUnboxed(
       cutsNetwork: false,
       hasProxies: false,
       holdsBrowsers: false,
-      caveat: loses === null ? null : `${ends} This machine has nothing surer.`,
+      caveat: loses === null ? null : `${ends} This machine has no stronger mechanism.`,
       open: spec => openSandbox(spec, { ...parts, holder: findHeld(spec.workspace) }),
       list: () => Promise.resolve([]),
       remove: () => Promise.resolve(),
@@ -217,8 +217,8 @@ async function chooseUnboxed(
       terminal: 'unboxed',
       network: 'open',
       summary:
-        'Commands run WITHOUT a box, with the rights and the network of this server, because the ' +
-        `configuration says sandbox.terminal: unboxed. ${ends}`,
+        'Commands run WITHOUT a sandbox, with the rights and the network of this server, because the ' +
+        `configuration sets \`sandbox.terminal: unboxed\`. ${ends}`,
     },
   }
 }

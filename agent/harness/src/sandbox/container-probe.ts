@@ -16,12 +16,12 @@ export const PROBE = [
 export function checkProbe(said: string, { memory_mb }: Pick<SandboxLimits, 'memory_mb'>): string | null {
   const valueOf = (name: RegExp): string | undefined => name.exec(said)?.[1]?.trim()
   const memory = [...said.matchAll(/^memory (\d+)$/gm)].map(([, bytes]) => Number(bytes))
-  if (valueOf(/^uid (\d+)$/m) !== '1000') return 'its commands do not run as the user that they should'
+  if (valueOf(/^uid (\d+)$/m) !== '1000') return 'its commands run as the wrong user'
   for (const set of ['CapEff', 'CapBnd'])
     if (!/^0+$/.test(valueOf(new RegExp(`^${set}:(.*)$`, 'm')) ?? '')) return `it keeps capabilities (${set})`
-  if (valueOf(/^NoNewPrivs:(.*)$/m) === '0') return 'its commands may gain rights'
+  if (valueOf(/^NoNewPrivs:(.*)$/m) === '0') return 'its commands can gain privileges'
   if (!/^(?:lo)?$/.test(valueOf(/^interfaces(.*)$/m) ?? '?')) return 'it has a network'
-  if (/^made$/m.test(said)) return 'its root can be written'
+  if (/^made$/m.test(said)) return 'its root file system is writable'
   // A value in units of 1000 is slightly smaller than in units of 1024.
   return Math.min(...memory) <= memory_mb * 2 ** 20 ? null : 'its memory is not limited'
 }

@@ -52,7 +52,7 @@ class ContainerBox implements Sandbox {
   }
 
   spawn(argv: readonly string[], { watch, stdin }: SpawnOptions = {}): SandboxProcess {
-    if (this.#leash !== null) throw new Error('[box] has a process already')
+    if (this.#leash !== null) throw new Error('[sandbox] a process is already running')
     const { engine, kind, hidden, labels, makeFolder } = this.#parts
     const { network, env, mayGrowFiles } = this.#spec
     const hasProxy = typeof network === 'object'
@@ -107,7 +107,7 @@ class ContainerBox implements Sandbox {
     // gVisor.
     const wasTaken = outcome === null && this.#removing === null && code === 137
     if (outcome?.usedTooMuchMemory === true || wasTaken)
-      this.#overran ??= `the command used more than ${memory_mb} MB of memory, and was ended`
+      this.#overran ??= `the command used more than ${memory_mb} MB of memory and was killed`
     return { exitCode: outcome?.exitCode ?? code, signal, overran: this.#overran }
   }
 

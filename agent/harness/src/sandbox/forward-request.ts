@@ -33,7 +33,7 @@ export function answer(response: ServerResponse, status: number, text: string): 
 export async function forward(request: IncomingMessage, response: ServerResponse, dial: Dial): Promise<void> {
   const text = request.url ?? ''
   if (!URL.canParse(text) || new URL(text).protocol !== 'http:')
-    throw new Refused(`'${text.slice(0, 200)}' is no http address; https goes through CONNECT`)
+    throw new Refused(`'${text.slice(0, 200)}' is not an http URL; https requires CONNECT`)
   const url = new URL(text)
   const socket = await dial(url)
   const dropped = new Set([...HOP_HEADERS, ...namesIn(request.headers.connection)])

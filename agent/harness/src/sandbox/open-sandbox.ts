@@ -43,7 +43,7 @@ class HeldBox implements Sandbox {
 
   /** The complete command line, from the control group (outermost) to the limits (innermost). */
   #wrap(argv: readonly string[], mayReport: boolean) {
-    if (this.#isTaken) throw new Error('[box] has a process already')
+    if (this.#isTaken) throw new Error('[sandbox] a process is already running')
     this.#isTaken = true
     const { holder, home, service = null } = this.#parts
     const { network, mayGrowFiles, env } = this.#spec
@@ -93,7 +93,7 @@ class HeldBox implements Sandbox {
       child.on('error', reject)
       child.once('exit', (exitCode, signal) => {
         if (this.#group?.outOfMemory())
-          this.#overran ??= `the command used more than ${this.#limits.memory_mb} MB of memory, and was ended`
+          this.#overran ??= `the command used more than ${this.#limits.memory_mb} MB of memory and was killed`
         resolve({ exitCode, signal, overran: this.#overran })
       })
     })

@@ -111,7 +111,7 @@ function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => vo
     const host = hostOf(url)
     const port = portOf(url)
     if (!shared.allowedPorts.has(port) && !isNamedInternal(host, egress, port))
-      throw new Refused(`port ${port} of '${host}' is not open: a box reaches ports 80 and 443`)
+      throw new Refused(`port ${port} of '${host}' is not allowed: a sandbox can reach ports 80 and 443`)
     shared.counts.connections += 1
     // An address was judged as the name; only names are resolved.
     const socket = connect({
@@ -125,7 +125,7 @@ function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => vo
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve)
       socket.once('error', error => reject(firstCause(error)))
-      socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`'${host}' does not answer`)))
+      socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`'${host}' did not respond`)))
     })
     socket.setTimeout(0)
     socket.on('error', () => socket.destroy())
@@ -168,7 +168,7 @@ async function openBoxProxy(
   const dial = createDial(egress, shared, keep)
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/') === true)
-      return origin === undefined ? answer(response, 404, 'nothing answers here') : origin(request, response)
+      return origin === undefined ? answer(response, 404, 'not found') : origin(request, response)
     forward(request, response, dial).catch((error: unknown) => {
       const [status, reason] = refusals.judge(error)
       if (response.headersSent) response.destroy()

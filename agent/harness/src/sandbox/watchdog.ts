@@ -53,12 +53,12 @@ export const watchUsage =
   (held: Pick<ContainedProcesses, 'members'>, { pids, memory_mb }: SandboxLimits): Watch =>
   () => {
     const members = held.members(pids)
-    if (members.length > pids) return `the command had more than ${pids} processes at once, and was ended`
+    if (members.length > pids) return `the command had more than ${pids} processes at once and was killed`
     const most = memory_mb * 2 ** 20
     // The first figure is quick to read but counts shared pages for each process; the second counts them
     // once.
     if (sum(members, residentBytes) <= most || sum(members, ownBytes) <= most) return null
-    return `the command used more than ${memory_mb} MB of memory, and was ended`
+    return `the command used more than ${memory_mb} MB of memory and was killed`
   }
 
 const sum = (pids: readonly number[], bytes: (pid: number) => number): number =>

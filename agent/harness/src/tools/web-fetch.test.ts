@@ -99,7 +99,7 @@ test.each([
   })
   const rebound: ResolveHost = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }])
   await expect(fetchPage(`http://public.test:${port}/`, {}, rebound)).rejects.toThrow(
-    `'public.test' leads to ${address}, which is not a public address`,
+    `'public.test' resolves to ${address}, which is not a public address`,
   )
   expect(requests).toBe(0)
 })
@@ -119,7 +119,7 @@ test('a name on the allow list that leads inside is not connected to; on the int
       makeContext({ egress: GovernanceConfig.parse({ egress: rules }).egress }),
     )
   await expect(partner({ default: 'deny', allow: ['partner.test'] })).rejects.toThrow(
-    "'partner.test' leads to 127.0.0.1",
+    "'partner.test' resolves to 127.0.0.1",
   )
   expect(requests).toBe(0)
   expect(await partner({ default: 'deny', internal: ['partner.test'] })).toMatchObject({ text: 'the inside' })
@@ -127,9 +127,9 @@ test('a name on the allow list that leads inside is not connected to; on the int
 
 test('a name on the internal list that leads to the metadata address is not connected to', async () => {
   const metadata: ResolveHost = () => Promise.resolve([{ address: '169.254.169.254', family: 4 }])
-  await expect(fetchPage('http://site.test/', {}, metadata)).rejects.toThrow('leads to 169.254.169.254')
+  await expect(fetchPage('http://site.test/', {}, metadata)).rejects.toThrow('resolves to 169.254.169.254')
   const mixed: ResolveHost = async () => [...(await here('')), ...(await metadata(''))]
-  await expect(fetchPage('http://site.test/', {}, mixed)).rejects.toThrow('leads to 169.254.169.254')
+  await expect(fetchPage('http://site.test/', {}, mixed)).rejects.toThrow('resolves to 169.254.169.254')
 })
 
 test('one address of many that is not public is enough to refuse the name', async () => {
@@ -138,7 +138,7 @@ test('one address of many that is not public is enough to refuse the name', asyn
     { address: '10.0.0.1', family: 4 },
   ]
   await expect(fetchPage('http://public.test/', {}, () => Promise.resolve(mixed))).rejects.toThrow(
-    'leads to 10.0.0.1',
+    'resolves to 10.0.0.1',
   )
 })
 
@@ -167,7 +167,7 @@ test('a redirect to a name that leads inside is not connected to', async () => {
   const port = await serve((_, response) =>
     response.writeHead(302, { location: 'http://inside.test/' }).end(),
   )
-  await expect(fetchPage(`http://site.test:${port}/`)).rejects.toThrow("'inside.test' leads to 127.0.0.1")
+  await expect(fetchPage(`http://site.test:${port}/`)).rejects.toThrow("'inside.test' resolves to 127.0.0.1")
 })
 
 test('a circle of redirects ends', async () => {

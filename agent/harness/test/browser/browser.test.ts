@@ -83,7 +83,7 @@ test('a secret of the operator is typed on its own site only, and never read bac
   expect(shown['page']).toContain('[hidden]')
   expect(JSON.stringify(shown)).not.toContain(SECRETS.crm.value)
   const other = await stage.call('browser_type', { target: refOf(page, 'Password'), text: '{{secret:none}}' })
-  expect(other['error']).toContain("there is no secret 'none'")
+  expect(other['error']).toContain("unknown secret 'none'")
 })
 
 /** The page tries it by itself; what it managed is looked for at the server of the test. */

@@ -176,7 +176,7 @@ class ControlWorld {
     const until = this.#clock.now() + LONG_CALL_MS
     let left = Math.floor(this.#random() * 4)
     while (tool === 'long' ? this.#clock.now() < until : left-- > 0) {
-      if (this.#fakes.find(({ id }) => id === browser.id)?.isOver()) throw new Error('the browser is gone')
+      if (this.#fakes.find(({ id }) => id === browser.id)?.isOver()) throw new Error('the browser has closed')
       signal.throwIfAborted()
       this.#busy += 1
       const row = await this.#store.browsers.browser(this.#session_id)
@@ -280,7 +280,7 @@ class ControlWorld {
     const content = await used.browser
       .call(long ? 'long' : 'short', {}, new AbortController().signal)
       .catch((error: unknown) => {
-        if (error instanceof HeldByPerson || asError(error).message === 'the browser is gone')
+        if (error instanceof HeldByPerson || asError(error).message === 'the browser has closed')
           return 'not done'
         throw error
       })

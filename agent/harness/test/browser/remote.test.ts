@@ -156,7 +156,7 @@ test('an address that leads on to another one is not followed there, for it has 
     const told = await connectBrowser({ url: `${scheme}://127.0.0.1:${port}/?token=the-key`, egress }).catch(
       String,
     )
-    expect(told).toContain(`the remote browser at 127.0.0.1:${port} was not reached`)
+    expect(told).toContain(`cannot reach the remote browser at 127.0.0.1:${port}`)
   }
   expect(asked).toEqual(['/?token=the-key', '/json/version/?token=the-key'])
   server.close()
@@ -167,6 +167,6 @@ test('one that goes away is told as crashed; a key in the address is told to nob
   await expect.poll(async () => (await stage.events()).at(-1)?.data).toMatchObject({ reason: 'crashed' })
   const { egress } = stage.context
   const told = await connectBrowser({ url: 'ws://127.0.0.1:9/?token=the-key', egress }).catch(String)
-  expect(told).toContain('the remote browser at 127.0.0.1:9 was not reached')
+  expect(told).toContain('cannot reach the remote browser at 127.0.0.1:9')
   expect(told).not.toContain('the-key')
 })

@@ -168,9 +168,9 @@ test('with pins only the pinned definitions are offered, and what is left out is
   const rug = await startRug({ pin: pinned }, [pay, refund, { ...pay, name: 'new' }])
   expect(rug.mcp.tools().map(({ name }) => name)).toEqual(['mcp__rug__pay'])
   for (const line of [
-    `"refund" is not what is under pin: its definition is ${await hashOf(refund)} now`,
-    /"new" is not under pin; its definition is [0-9a-f]{64}/,
-    '"gone" is under pin, and the server does not have it',
+    `"refund" does not match its pin: its definition is now ${await hashOf(refund)}`,
+    /"new" is not pinned; its definition is [0-9a-f]{64}/,
+    '"gone" is pinned, but the server does not have it',
   ])
     expect(rug.logged).toContainEqual(
       line instanceof RegExp ? expect.stringMatching(line) : expect.stringContaining(line),
