@@ -27,7 +27,7 @@ export const MAX_STREAM_BYTES = 256 * MIB
 export const MAX_REFUSAL_BYTES = 64 * 1024
 
 const tooMuch = (site: CallSite, what: string): ModelError =>
-  new ModelError('invalid_response', say(site, `${what}; the call was ended and is not made again`), {
+  new ModelError('invalid_response', say(site, `${what}; the call was aborted and is not retried`), {
     retryable: false,
   })
 

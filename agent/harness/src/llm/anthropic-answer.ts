@@ -66,7 +66,7 @@ export function anthropicAnswer(
       if (!parsed.success)
         throw invalidAnswer(
           site,
-          `an event of the answer does not fit the protocol: ${z.prettifyError(parsed.error)}`,
+          `an event of the answer does not match the protocol: ${z.prettifyError(parsed.error)}`,
         )
       takeEvent(gathered, parsed.data, where)
     },
@@ -90,7 +90,7 @@ function takeEvent(gathered: Gathered, event: z.infer<typeof Event>, where: Wher
     case 'content_block_delta': {
       const block = gathered.blocks.get(event.index)
       if (block) return growBlock(block, event.delta, where)
-      throw invalidAnswer(where.site, `a delta came for content block ${event.index}, which has not begun`)
+      throw invalidAnswer(where.site, `received a delta for content block ${event.index} before its start`)
     }
     case 'message_delta':
       gathered.stopReason = event.delta.stop_reason ?? gathered.stopReason
@@ -134,8 +134,7 @@ function finish(
   request: ModelRequest,
   site: CallSite,
 ): ModelAnswer {
-  if (!stopped)
-    throw invalidAnswer(site, 'the answer ended before the model had finished (no message_stop came)')
+  if (!stopped) throw invalidAnswer(site, 'the answer ended before the model had finished (no message_stop)')
   const ordered = [...blocks].toSorted(([a], [b]) => a - b).map(([, block]) => block)
   const text = ordered.map(block => (block.type === 'text' ? block.text : '')).join('')
   const nameCall = callIds(request.messages)

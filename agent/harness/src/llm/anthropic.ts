@@ -87,7 +87,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
         budgeted.add(request.model)
         throw new ModelError(
           'provider_error',
-          say(site, 'the model does not take adaptive thinking; the next call gives it a budget'),
+          say(site, 'the model does not support adaptive thinking; the next call sets a thinking budget'),
           { retryable: true, cause: error },
         )
       }

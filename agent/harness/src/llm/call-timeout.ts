@@ -16,7 +16,7 @@ export const startCallTimeout = (
     end(
       new ModelError(
         'timeout',
-        `[model call] the answer is not over after ${llm_call_s} s (limits.llm_call_s)`,
+        `[model call] the answer was not complete after ${llm_call_s} s (limits.llm_call_s)`,
         {
           retryable: false,
         },

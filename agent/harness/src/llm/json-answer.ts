@@ -2,8 +2,8 @@
 
 /** The instructions, appended to the system prompt. */
 export const schemaPrompt = (schema: Record<string, unknown>): string =>
-  'Answer with one JSON value that fits this JSON Schema, and nothing else: no prose, no code ' +
-  `fence.\n${JSON.stringify(schema)}`
+  'Answer with one JSON value that matches this JSON Schema, and nothing else: no prose, no code fence.\n' +
+  `${JSON.stringify(schema)}`
 
 /**
  * The JSON text within an answer: the answer itself, a fenced block, or the outermost braces. Unchanged if

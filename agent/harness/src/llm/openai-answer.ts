@@ -80,7 +80,7 @@ function takeChunk(gathered: Gathered, raw: unknown, where: Where): void {
   if (!parsed.success)
     throw invalidAnswer(
       where.site,
-      `a chunk of the answer does not fit the protocol: ${z.prettifyError(parsed.error)}`,
+      `a chunk of the answer does not match the protocol: ${z.prettifyError(parsed.error)}`,
     )
   const chunk = parsed.data
   if (chunk.model) gathered.model = chunk.model
@@ -103,7 +103,7 @@ function takeDelta(gathered: Gathered, delta: z.infer<typeof Delta>, where: Wher
     addReasoning(gathered, delta[named] ?? '', where)
   }
   for (const detail of delta.reasoning_details ?? []) {
-    if (nestsTooDeep(detail)) throw invalidAnswer(site, 'a block of the reasoning is nested too deep')
+    if (nestsTooDeep(detail)) throw invalidAnswer(site, 'a block of the reasoning is nested too deeply')
     meter.add('reasoning details', JSON.stringify(detail))
     addDetail(gathered.details, detail, meter)
     if (!named) addReasoning(gathered, detailText(detail), where)
@@ -140,7 +140,7 @@ function addReasoning(gathered: Gathered, piece: string, { meter, onChunk }: Whe
 function finish(gathered: Gathered, request: ModelRequest, site: CallSite): ModelAnswer {
   const { finishReason, calls, text, reasoning, usage, model, refused } = gathered
   if (finishReason === undefined)
-    throw invalidAnswer(site, 'the answer ended before the model had finished (no finish_reason came)')
+    throw invalidAnswer(site, 'the answer ended before the model had finished (no finish_reason)')
   if (finishReason === 'error')
     throw new ModelError(
       'provider_error',
@@ -151,7 +151,7 @@ function finish(gathered: Gathered, request: ModelRequest, site: CallSite): Mode
   if (nameless)
     throw invalidAnswer(
       site,
-      `a tool call came without a name (arguments: ${nameless.arguments.slice(0, 80)})`,
+      `a tool call has no name (arguments: ${nameless.arguments.slice(0, 80)})`,
     )
   const nameCall = callIds(request.messages)
   const kept = keptReasoning(gathered)

@@ -178,8 +178,8 @@ function learn(dialect: OpenAIDialect, error: unknown, site: CallSite): unknown 
     'provider_error',
     say(
       site,
-      `the server does not take ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; ` +
-        'the next call goes without it',
+      `the server does not support ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; ` +
+        'the next call omits it',
     ),
     { retryable: true, cause: error },
   )

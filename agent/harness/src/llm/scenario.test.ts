@@ -35,7 +35,7 @@ test('a step is for conversations in which its tools are offered, or are not', (
 test.each([
   ['rules: []', 'rules: Too small'],
   ['rules: [{answer: {text: hi}, wen: {}}]', 'rules[0]: Unrecognized key: "wen"'],
-  ['rules: [{when: {user: "("}, answer: {text: hi}}]', 'rules[0].when.user: is no regular expression'],
+  ['rules: [{when: {user: "("}, answer: {text: hi}}]', 'rules[0].when.user: is not a regular expression'],
   ['rules: [{answer: {text: "{{usr}}"}}]', 'rules[0].answer.text: has the unknown placeholder {{usr}}'],
   ['rules: [{answer: {text: "{{step.x}}"}}]', 'has the unknown placeholder {{step.x}}'],
   ['rules: [{answer: {}}]', 'rules[0].answer: says nothing'],

@@ -14,7 +14,7 @@ const pattern = z
     const fault = patternFault(source)
     if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
   })
-  .describe('regular expression, case ignored')
+  .describe('regular expression, case-insensitive')
 const template = z.string().superRefine((text, context) => {
   for (const unknown of unknownPlaceholders(text))
     context.addIssue({ code: 'custom', message: `has the unknown placeholder {{${unknown}}}` })
@@ -45,7 +45,7 @@ const When = z.strictObject({
   schema: z
     .union([z.literal(true), z.string()])
     .optional()
-    .describe('an answer of a JSON schema is asked for, of this name'),
+    .describe('an answer with the JSON schema of this name is requested'),
 })
 
 const Call = z.union([
@@ -57,10 +57,10 @@ const Call = z.union([
   z.strictObject({
     name: template,
     id: z.string().optional(),
-    raw_arguments: z.string().describe('sent as it is, to test what is no JSON'),
+    raw_arguments: z.string().describe('sent unchanged, to test invalid JSON'),
   }),
   z.strictObject({
-    repeat: z.string().describe('the last call of this tool once more, with the same arguments'),
+    repeat: z.string().describe('repeats the last call of this tool with the same arguments'),
   }),
 ])
 const Failure = z.strictObject({
@@ -82,16 +82,16 @@ const Answer = z
     text: template.optional(),
     tool_calls: z.array(Call).optional(),
     json: data.optional().describe('an object, sent as JSON text'),
-    empty: z.literal(true).optional().describe('a completion with nothing in it'),
+    empty: z.literal(true).optional().describe('an empty completion'),
     error: Failure.optional(),
     hang: z
       .literal(true)
       .optional()
-      .describe('says what it has to say and then nothing, until the client leaves'),
+      .describe('sends the answer, then nothing until the client disconnects'),
     cut_off: z
       .literal(true)
       .optional()
-      .describe('the connection breaks where the end of the answer would be'),
+      .describe('closes the connection before the end of the answer'),
     delay_ms: ms.optional().describe('before the first byte'),
     pace_ms: ms.optional().describe('between chunks'),
     chunk_chars: z.int().positive().optional(),
@@ -110,13 +110,13 @@ const Answer = z
       ['reasoning', 'text', 'tool_calls', 'json', 'empty', 'error', 'hang', 'cut_off'].some(
         key => key in answer,
       ),
-    'says nothing: give text, tool_calls, json, empty, error, hang or cut_off',
+    'is empty: give text, tool_calls, json, empty, error, hang or cut_off',
   )
 
 const tools = z.array(z.string()).optional()
 const Step = Answer.safeExtend({
-  needs: tools.describe('left out, unless all these tools are offered'),
-  without: tools.describe('left out where all these tools are offered'),
+  needs: tools.describe('skipped unless all these tools are offered'),
+  without: tools.describe('skipped if all these tools are offered'),
 })
 
 const Rule = z
@@ -127,13 +127,13 @@ const Rule = z
       .int()
       .positive()
       .optional()
-      .describe('answers that often while the server lives, then is passed over'),
+      .describe('maximum number of answers per server; then the rule is skipped'),
     answer: Answer.optional(),
     steps: z
       .array(Step)
       .min(1)
       .optional()
-      .describe('one answer after another since the last user message; then the rule is passed over'),
+      .describe('one answer per step since the last user message; then the rule is skipped'),
   })
   .refine(rule => (rule.answer === undefined) !== (rule.steps === undefined), 'needs either answer or steps')
 
@@ -152,7 +152,7 @@ function patternFault(source: string): string | undefined {
   try {
     return RegExp(source, 'i') && undefined
   } catch (error) {
-    return `is no regular expression: ${asError(error).message}`
+    return `is not a regular expression: ${asError(error).message}`
   }
 }
 

@@ -41,11 +41,10 @@ export async function answer(
     return refuse(
       response,
       404,
-      `${incoming.method} ${path} is not served here; POST /v1/chat/completions is`,
+      `${incoming.method} ${path} is not supported; use POST /v1/chat/completions`,
     )
   const parsed = ChatRequest.safeParse(await readJson(incoming))
-  if (!parsed.success)
-    return refuse(response, 400, `the request does not fit: ${z.prettifyError(parsed.error)}`)
+  if (!parsed.success) return refuse(response, 400, `invalid request: ${z.prettifyError(parsed.error)}`)
   await complete(script, parsed.data, incoming.headers, { response, left, ended })
 }
 
@@ -73,7 +72,7 @@ async function complete(
     return refuse(
       response,
       400,
-      `no rule of scenario "${scenario.name}" fits: ${describeFacts(facts)}`,
+      `no rule of scenario "${scenario.name}" matches: ${describeFacts(facts)}`,
       'no_rule',
     )
   const example = { answer: { json: schemaExample(schema ?? {}) }, groups: [] }

@@ -188,7 +188,7 @@ test.each([
   expect(await outcome(provider, ask('hi', { json_schema: schema }))).toEqual({
     category: 'provider_error',
     retryable: true,
-    message: `[o/gpt-x] the server does not take ${field}; the next call goes without it`,
+    message: `[o/gpt-x] the server does not support ${field}; the next call omits it`,
   })
   expect(refusing.sent[0]?.body).toHaveProperty(field)
 
@@ -197,7 +197,7 @@ test.each([
   expect(accepting.sent[0]?.body).not.toHaveProperty(field)
   expect(got).toMatchObject({ answer: { message: { content: '{"ok":true}' } } })
   if (field === 'response_format')
-    expect(JSON.stringify(accepting.sent[0]?.body['messages'])).toContain('fits this JSON Schema')
+    expect(JSON.stringify(accepting.sent[0]?.body['messages'])).toContain('matches this JSON Schema')
 })
 
 test('a server that does not stream answers with one body', async () => {

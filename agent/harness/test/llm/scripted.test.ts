@@ -207,7 +207,7 @@ test('no rule that fits is an error that describes the conversation', async () =
     category: 'provider_error',
     retryable: false,
     message: expect.stringContaining(
-      'no rule of scenario "mine" fits: user message 1 "hello", step 0, ends with no tool result, 0 ' +
+      'no rule of scenario "mine" matches: user message 1 "hello", step 0, ends with no tool result, 0 ' +
         'tools offered',
     ) as string,
   })
