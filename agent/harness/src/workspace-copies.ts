@@ -86,8 +86,8 @@ export function createWorkspaceCopies(
       await removeTree(workspacesDir, unfinished)
       if (error instanceof TooLarge)
         throw new ConfigurationError(
-          `The worker was to work in a copy of its parent's workspace, and ${error.message}. ` +
-            'Start it with isolation: share, or make the workspace smaller.',
+          `Cannot copy the parent's workspace for the worker: ${error.message}. Start it with isolation: ` +
+            'share, or make the workspace smaller.',
           { cause: error },
         )
       throw error

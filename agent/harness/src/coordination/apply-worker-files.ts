@@ -17,13 +17,13 @@ const Parameters = z.strictObject({
     .array(z.string().min(1))
     .max(1000)
     .optional()
-    .describe('only these files, and what lies in these folders; absent: all that it changed'),
+    .describe('only these files and folders; default: everything that it changed'),
   on_conflict: z
     .enum(['fail', 'theirs', 'ours'])
     .default('fail')
     .describe(
-      'where both changed a file and the changes cannot be merged. fail: nothing is changed, and the ' +
-        'conflicts are listed; theirs: the file of the worker; ours: the file as it is here',
+      'what to do if both changed a file and the changes cannot be merged. fail: apply nothing and list ' +
+        "the conflicts; theirs: use the worker's file; ours: keep your file",
     ),
 })
 type Args = z.output<typeof Parameters>
@@ -32,10 +32,10 @@ export const applyWorkerFilesTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'apply_worker_files',
     description:
-      'Take over what a worker changed in its copy of your workspace: files that only the worker changed ' +
-      'are taken as they are, removed ones are removed, and texts that both of you changed are merged. A ' +
-      'conflict changes nothing unless on_conflict says what to do. May be repeated. What you take over ' +
-      'is a claim: look at it.',
+      'Apply the changes that a worker made in its copy of your workspace: files that only the worker ' +
+      'changed are copied, files that it removed are removed, and text files that both of you changed are ' +
+      'merged. A conflict changes nothing unless on_conflict says what to do. You may repeat the call. The ' +
+      'changes are unverified: review them.',
     parameters: Parameters,
     readOnly: false,
     idempotent: true,
@@ -55,13 +55,13 @@ async function changesOf(
   const own = await ownWorker(place, worker_id)
   if ('error' in own) return own
   if (own.link.status === 'open')
-    return { error: `worker ${worker_id} is still at work: wait for it with wait_for_workers` }
+    return { error: `worker ${worker_id} is still running: wait for it with wait_for_workers` }
   const child = await place.runner.store.getSession(worker_id)
   const copied = child === null ? undefined : childConfig(child)?.copied_from
   if (copied !== workspaceOf(place.session))
-    return { error: `worker ${worker_id} worked in your own workspace: its files are there already` }
+    return { error: `worker ${worker_id} worked in your own workspace: its files are already there` }
   const changes = await place.runner.copies.changes(worker_id)
-  if (changes === null) return { error: `worker ${worker_id} never began, so it has changed nothing` }
+  if (changes === null) return { error: `worker ${worker_id} never started, so it changed nothing` }
   const isWanted = (path: string): boolean =>
     paths === undefined || paths.map(trimmed).some(wanted => path === wanted || path.startsWith(`${wanted}/`))
   return { changes: changes.filter(({ path }) => isWanted(path)), childId: worker_id }
@@ -88,7 +88,7 @@ async function apply(
   if (conflicts.length > 0 && args.on_conflict === 'fail')
     return {
       content: {
-        error: 'both you and the worker changed files that cannot be merged: nothing was changed',
+        error: 'you and the worker both changed files that cannot be merged; nothing was applied',
         conflicts: named.slice(0, MAX_LISTED),
         applied: [],
       },

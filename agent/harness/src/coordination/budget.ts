@@ -67,8 +67,8 @@ export const noBudget = (place: SpawnContext): string => {
     ...(minutes === undefined ? [] : [`${Math.max(0, Math.floor(minutes))} minutes`]),
   ].join(', ')
   return (
-    `the budget of this session has too little left for more workers (${left}; the share of a worker ` +
-    `must be ${MIN_TOKENS} tokens at least): do the rest yourself`
+    `the budget of this session is too small for more workers (left: ${left}; a worker needs at least ` +
+    `${MIN_TOKENS} tokens): do the rest yourself`
   )
 }
 

@@ -98,7 +98,7 @@ function findWait({ children, conversation, spoken_id }: Position): Due | null {
 const detached = ({ ids }: Wait): Record<string, unknown> => ({
   status: 'running',
   workers: [...ids],
-  note: 'The user said something. The workers go on; you are told of their results when they end.',
+  note: 'The user sent a message. The workers continue; you receive their results when they end.',
 })
 
 /** The result of a waiting call, from the log alone, so that any runner writes the same. */

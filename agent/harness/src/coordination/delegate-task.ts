@@ -19,10 +19,10 @@ const Parameters = z.strictObject({
     .min(1)
     .max(MAX_GOALS)
     .optional()
-    .describe('in place of goal: several, worked on side by side'),
-  context: context.describe('what all of them must know'),
+    .describe('instead of goal: several goals, worked on in parallel'),
+  context: context.describe('what all workers must know'),
   isolation,
-  timeout_s: z.int().min(1).max(3600).default(900).describe('then those that are not done are stopped'),
+  timeout_s: z.int().min(1).max(3600).default(900).describe('workers that are not done by then are stopped'),
 })
 
 export const delegateTaskTool = (place: SpawnContext): Tool =>
@@ -30,9 +30,9 @@ export const delegateTaskTool = (place: SpawnContext): Tool =>
     name: 'delegate_task',
     description: [
       `Give one goal, or up to ${MAX_GOALS} at once, to workers.`,
-      'Their results are the result of this call.',
-      'Use it where you cannot go on without them; spawn_worker where you can.',
-      'Each worker pays for a context of its own. A result is a claim: check what matters.',
+      'The call returns their results.',
+      'Use it when you cannot continue without them; otherwise use spawn_worker.',
+      'Each worker pays for its own context. Results are unverified: check what matters.',
       describeAgents(place),
     ].join(' '),
     parameters: Parameters,

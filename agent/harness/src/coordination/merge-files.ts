@@ -45,12 +45,12 @@ export async function decideFile(sides: Sides, change: ChangedFile): Promise<Dec
     if (sha256(ours.bytes) === before.result && sha256(theirs.bytes) === before.theirs)
       return { path, do: 'same' }
   const conflict = (why: string): Decided => ({ path, do: 'conflict', why, theirs })
-  if (was === null) return conflict('both made a file of this name')
+  if (was === null) return conflict('both created a file with this name')
   if (ours === null) return theirs === null ? { path, do: 'same' } : conflict('it was removed here')
   if (theirs === null) return conflict('the worker removed it, and it changed here')
   const original = await sides.copies.original(sides.childId, was)
   if (original === null || [ours.bytes, original, theirs.bytes].some(bytes => !isMerged(bytes)))
-    return conflict('both changed it, and it is no text that can be merged')
+    return conflict('both changed it, and it cannot be merged as text')
   const merged = mergeText(textOf(ours.bytes), textOf(original), textOf(theirs.bytes))
   if (merged === null) return conflict('both changed the same lines')
   const content = { bytes: Buffer.from(merged), mode: theirs.mode }
@@ -71,9 +71,7 @@ async function contentAt(workspace: string, path: string): Promise<Content | nul
   if (found.stats === null) return null
   await using file = await openFile(found)
   if (file.stats.size > MAX_FILE_BYTES)
-    throw new PathProblem(
-      `'${path}' has ${file.stats.size} bytes, more than the ${MAX_FILE_BYTES} that are taken`,
-    )
+    throw new PathProblem(`'${path}' has ${file.stats.size} bytes; at most ${MAX_FILE_BYTES} can be applied`)
   return { bytes: await file.read(MAX_FILE_BYTES), mode: file.stats.mode & 0o777 }
 }
 

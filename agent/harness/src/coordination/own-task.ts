@@ -11,9 +11,7 @@ export async function ownTask(
   // Tasks of other sessions are treated as missing.
   return task === null || task.owner_id !== session.id
     ? {
-        error:
-          `this session has no task ${JSON.stringify(cutAt(taskId, 100))}; ` +
-          'list_tasks shows those there are',
+        error: `this session has no task ${JSON.stringify(cutAt(taskId, 100))}; list_tasks shows its tasks`,
       }
     : { task }
 }

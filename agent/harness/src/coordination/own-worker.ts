@@ -12,8 +12,8 @@ export async function ownWorker(
   return link === null || link.parent_id !== session.id
     ? {
         error:
-          `this session has no worker ${JSON.stringify(cutAt(workerId, 100))}; list_workers shows those ` +
-          'there are',
+          `this session has no worker ${JSON.stringify(cutAt(workerId, 100))}; list_workers shows its ` +
+          'workers',
       }
     : { link }
 }

@@ -16,7 +16,7 @@ const ListParameters = z.strictObject({})
 export const listWorkersTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'list_workers',
-    description: 'The workers of this session: what each is to reach, and how it stands.',
+    description: 'List the workers of this session with their goals and states.',
     parameters: ListParameters,
     readOnly: true,
     idempotent: true,
@@ -41,13 +41,13 @@ async function describe({ runner }: SpawnContext, link: Link): Promise<Record<st
 
 const ReadParameters = z.strictObject({
   worker_id: z.string(),
-  offset: z.int().min(0).default(0).describe('where to go on: the next_offset of the call before'),
+  offset: z.int().min(0).default(0).describe('where to continue: next_offset of the previous call'),
 })
 
 export const readWorkerResultTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'read_worker_result',
-    description: 'The result of a worker that has ended, in full, a part at a time.',
+    description: 'Read the full result of a worker that has ended, one part at a time.',
     parameters: ReadParameters,
     readOnly: true,
     idempotent: true,
@@ -58,12 +58,12 @@ export const readWorkerResultTool = (place: SpawnContext): Tool =>
       const { store, clock } = place.runner
       const child = await store.getSession(worker_id)
       if (child === null || link.status === 'open')
-        return { content: { error: `worker ${worker_id} is still at work; wait_for_workers waits for it` } }
+        return { content: { error: `worker ${worker_id} is still running; wait_for_workers waits for it` } }
       const { result } = await reportOf(store, child, link, clock.now())
       if (offset > result.length)
         return {
           content: {
-            error: `the result has ${result.length} characters; offset ${offset} is behind its end`,
+            error: `offset ${offset} is past the end of the result, which has ${result.length} characters`,
           },
         }
       const text = cutAt(result.slice(offset), PAGE_CHARS)

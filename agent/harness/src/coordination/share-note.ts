@@ -11,11 +11,11 @@ const Note = z.strictObject({
     .enum(NOTE_TYPES)
     .describe(
       'FACT: something found; FAIL: what was tried and does not work; CLAIM: what you are about to do, for ' +
-        'a while; RESULT: what you have made',
+        'a limited time; RESULT: what you have made',
     ),
-  content: z.string().max(4000).describe('one line: 200 characters, a RESULT 400'),
-  ref: z.string().max(1000).optional().describe('a file of the workspace, an artifact or an address'),
-  ttl_s: z.int().positive().optional().describe('so long a CLAIM counts: 30 to 3600 seconds, 300 if absent'),
+  content: z.string().max(4000).describe('one line of at most 200 characters, or 400 for a RESULT'),
+  ref: z.string().max(1000).optional().describe('a workspace file, an artifact or a URL'),
+  ttl_s: z.int().positive().optional().describe('how long a CLAIM is valid: 30 to 3600 seconds, default 300'),
 })
 const Parameters = z.strictObject({ notes: z.array(Note).min(1).max(5) })
 type Args = z.output<typeof Parameters>
@@ -24,8 +24,8 @@ export const shareNoteTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'share_note',
     description:
-      'Leave short notes for the other sessions that work on the same thing: they read them before their ' +
-      'next step. Claim what you are about to do where another could do it too.',
+      'Leave short notes for the other sessions that work on the same task: they read them before their ' +
+      'next step. Claim what you are about to do if another session could do it too.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -37,7 +37,7 @@ export const shareNoteTool = (place: SpawnContext): Tool =>
 async function share(place: SpawnContext, args: Args): Promise<ToolOutcome> {
   const { runner, session, root_id } = place
   if (place.link === null && !place.claimed.log.position().board.shared)
-    return { content: { error: 'there is nobody to share with yet: the board begins with the first worker' } }
+    return { content: { error: 'no other session can read the board yet: it starts with the first worker' } }
   const board = await runner.store.coordination.board(root_id)
   const now = runner.clock.now()
   const before = await runner.store.coordination.notesSince(root_id, session.id, now - BOARD_WINDOW_MS)
@@ -74,7 +74,7 @@ const ReadParameters = z.strictObject({ types: z.array(z.enum(NOTE_TYPES)).optio
 export const readBoardTool = ({ runner, root_id }: SpawnContext): Tool =>
   defineTool({
     name: 'read_board',
-    description: 'All notes that the sessions of this tree have left for each other, and that still count.',
+    description: 'Read all notes that the sessions of this tree have shared and that are still valid.',
     parameters: ReadParameters,
     readOnly: true,
     idempotent: true,

@@ -22,10 +22,8 @@ const Parameters = z.strictObject({
     .array(z.string())
     .max(MAX_DEPENDENCIES)
     .optional()
-    .describe(
-      'tasks, by the ids that spawn_task gave, that must be done first; this one reads their results',
-    ),
-  max_attempts: z.int().min(1).max(MAX_ATTEMPTS).optional().describe(`absent: ${DEFAULT_ATTEMPTS}`),
+    .describe('ids of tasks from spawn_task that must be done first; this task receives their results'),
+  max_attempts: z.int().min(1).max(MAX_ATTEMPTS).optional().describe(`default: ${DEFAULT_ATTEMPTS}`),
 })
 type Args = z.output<typeof Parameters>
 
@@ -33,11 +31,11 @@ export const spawnTaskTool = (place: SpawnContext): Tool =>
   defineTool({
     name: SPAWN_TASK_TOOL,
     description:
-      'Give a piece of work to a worker as a task. Unlike spawn_worker it may wait for other tasks ' +
-      '(after), whose results its worker is told, and an attempt that comes to nothing is made again. ' +
-      'You are told of its result, or that it failed for good, or that its worker cannot go on without an ' +
-      'answer of yours. Each attempt is a session of its own and pays for its own context; a result is a ' +
-      `claim: check what matters.${describeAgents(place)}`,
+      'Give a piece of work to a worker as a task. Unlike spawn_worker, it can wait for other tasks ' +
+      '(after), whose results its worker receives, and failed attempts are retried. You are notified of ' +
+      'its result, of its final failure, and when its worker needs an answer from you. Each attempt is a ' +
+      'separate session and pays for its own context. Results are unverified: check what ' +
+      `matters.${describeAgents(place)}`,
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -117,24 +115,23 @@ function taskProblem(
     const before = tasks.find(task => task.task_id === id)
     if (before === undefined)
       return (
-        `after names ${JSON.stringify(cutAt(id, 100))}, which is no task of this session; list_tasks shows ` +
-        'those there are. Only tasks that were made before can be named, so tasks never wait for each ' +
-        'other in a circle'
+        `unknown task ${JSON.stringify(cutAt(id, 100))} in after; list_tasks shows the tasks of this ` +
+        'session. Only existing tasks can be named, so tasks cannot wait for each other in a cycle'
       )
     if (before.status === 'failed' || before.status === 'cancelled')
-      return `task ${id} is ${before.status}: what is to come after it would never begin`
+      return `task ${id} is ${before.status}, so a task after it would never start`
   }
   const open = tasks.filter(task => !isTaskOver(task))
   if (open.length >= place.limits.max_total)
     return (
-      `this session has ${open.length} tasks that are not over, which is the most: wait for some with ` +
+      `this session already has ${open.length} open tasks, the maximum: wait for some with ` +
       'wait_for_workers, or cancel one'
     )
   // Running tasks have open workers, whose goals were compared before.
   const same = open.find(
     task => task.status === 'todo' && goalKey(place, planInput(task)) === goalKey(place, input),
   )
-  return same === undefined ? null : `task ${same.task_id} has that goal already, and has not begun`
+  return same === undefined ? null : `task ${same.task_id} already has this goal and has not started`
 }
 
 const planInput = ({ goal, plan }: Task): { goal: string; agent?: string } => ({

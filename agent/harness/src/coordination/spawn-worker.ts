@@ -11,11 +11,11 @@ export const spawnWorkerTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'spawn_worker',
     description:
-      'Start a worker: an agent in a session of its own that works on one goal beside you, in a copy of ' +
-      'your workspace unless isolation says otherwise. You are told of its result when it ends, and may ' +
-      'go on meanwhile, wait with wait_for_workers, or end your turn. Use it for work that can be done ' +
-      'apart from yours; each worker pays for a context of its own. Its result is a claim: check what ' +
-      `matters.${describeAgents(place)}`,
+      'Start a worker: an agent in a separate session that works on one goal in parallel with you, in a ' +
+      'copy of your workspace unless isolation says otherwise. You are notified of its result when it ' +
+      'ends. Meanwhile you can continue, wait with wait_for_workers, or end your turn. Use it for work ' +
+      'that is independent of yours. Each worker pays for its own context. Its result is unverified: check ' +
+      `what matters.${describeAgents(place)}`,
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,

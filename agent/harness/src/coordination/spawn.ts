@@ -12,22 +12,22 @@ import type { SpawnContext } from './spawn-context.ts'
 
 /** The model's parameters for one child. */
 export const ChildParameters = {
-  goal: z.string().trim().min(1).max(20_000).describe('what the worker is to reach, and how one can tell'),
-  context: z.string().max(50_000).optional().describe('what it must know; it has not read this conversation'),
-  agent: z.string().optional().describe('the agent that works; absent: the same as you'),
-  model: z.string().optional().describe('<provider>/<model>; absent: that of the agent'),
+  goal: z.string().trim().min(1).max(20_000).describe('what the worker must achieve, and how to verify it'),
+  context: z.string().max(50_000).optional().describe('what it must know; it cannot see this conversation'),
+  agent: z.string().optional().describe('the agent to run; default: the same as yours'),
+  model: z.string().optional().describe('<provider>/<model>; default: that of the agent'),
   role: z
     .enum(['leaf', 'orchestrator'])
     .optional()
-    .describe('an orchestrator may have workers of its own; absent: leaf'),
-  tools: z.array(z.string()).optional().describe('narrows the tools that it has'),
-  max_iterations: z.int().min(1).optional().describe('at most that many calls of its model'),
+    .describe('an orchestrator can have its own workers; default: leaf'),
+  tools: z.array(z.string()).optional().describe('limits it to these tools'),
+  max_iterations: z.int().min(1).optional().describe('maximum number of its model calls'),
   isolation: z
     .enum(['share', 'copy'])
     .optional()
     .describe(
-      'share: it works in your workspace, beside you; copy: in a copy, and apply_worker_files takes over ' +
-        'what it changed. Absent: copy, and share for a single goal that you wait for',
+      'share: it works in your workspace; copy: it works in a copy, and apply_worker_files applies its ' +
+        'changes. Default: copy, or share for a single goal that you wait for',
     ),
 }
 export type SpawnInput = z.output<z.ZodObject<typeof ChildParameters>>
@@ -60,20 +60,20 @@ function inputProblem(
   const named = agent ?? session.agent
   if (!agents.includes(named))
     return agentNames(runner.config).includes(named)
-      ? `agent ${quote(named)} may not be a worker of this one; these may: ${agents.join(', ') || 'none'}`
-      : `there is no agent named ${quote(named)}; these may be workers: ${agents.join(', ') || 'none'}`
+      ? `agent ${quote(named)} cannot be a worker of this one; allowed: ${agents.join(', ') || 'none'}`
+      : `unknown agent ${quote(named)}; allowed as workers: ${agents.join(', ') || 'none'}`
   if (model !== undefined && !limits.models.includes(model))
     return (
-      `model ${quote(model)} may not be given to a worker; ` +
-      `${limits.models.length === 0 ? 'leave it out' : `these may: ${limits.models.join(', ')}`}`
+      `model ${quote(model)} is not allowed for workers; ` +
+      `${limits.models.length === 0 ? 'omit it' : `allowed: ${limits.models.join(', ')}`}`
     )
   if (role === 'orchestrator' && depth + 1 >= limits.max_depth)
     return (
-      `an orchestrator at depth ${depth + 1} could have no workers: the limit is a depth of ` +
+      `an orchestrator at depth ${depth + 1} cannot have workers: the maximum depth is ` +
       `${limits.max_depth}; make it a leaf`
     )
   if (max_iterations !== undefined && max_iterations > limits.max_iterations)
-    return `max_iterations may be ${limits.max_iterations} at most`
+    return `max_iterations must be at most ${limits.max_iterations}`
   return null
 }
 
@@ -98,7 +98,7 @@ function equalGoal(place: SpawnContext, input: SpawnInput): string | null {
       (normal(child.goal) === normal(input.goal) ||
         (child.goal.length >= 500 && input.goal.startsWith(child.goal))),
   )
-  return same === undefined ? null : `worker ${same.worker_id} has that goal and is at work on it already`
+  return same === undefined ? null : `worker ${same.worker_id} is already working on this goal`
 }
 
 export function composeSpawn(
@@ -149,16 +149,16 @@ export function refusedSpawn({ limits }: SpawnContext, { refusal }: CommitRefuse
   switch (refusal) {
     case 'too_many_open':
       return (
-        `this session would have more than ${limits.max_open} workers at a time: wait for some with ` +
+        `this session can have at most ${limits.max_open} workers at a time: wait for some with ` +
         'wait_for_workers, or stop one'
       )
     case 'too_many_children':
       return (
-        `this tree of sessions would have been given more than ${limits.max_total} workers within 24 ` +
-        'hours: do the rest yourself'
+        `this session tree can have at most ${limits.max_total} new workers within 24 hours: do the rest ` +
+        'yourself'
       )
     case 'exists':
-      return 'this very call made its workers before: list_workers shows them'
+      return 'this call has already created its workers: list_workers shows them'
     default:
       return null
   }

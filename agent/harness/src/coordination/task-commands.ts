@@ -16,7 +16,7 @@ const ListParameters = z.strictObject({})
 export const listTasksTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'list_tasks',
-    description: 'The tasks of this session: what each is to reach, what it comes after, how it stands.',
+    description: 'List the tasks of this session with their goals, dependencies and states.',
     parameters: ListParameters,
     readOnly: true,
     idempotent: true,
@@ -45,7 +45,7 @@ const UnblockParameters = z.strictObject({
 export const unblockTaskTool = (place: SpawnContext): Tool =>
   defineTool({
     name: UNBLOCK_TASK_TOOL,
-    description: 'Answer a blocked task: its worker goes on with what you say.',
+    description: 'Answer a blocked task: its worker continues with your answer.',
     parameters: UnblockParameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -75,7 +75,7 @@ const CancelParameters = z.strictObject({ task_id: z.string(), reason: z.string(
 export const cancelTaskTool = (place: SpawnContext): Tool =>
   defineTool({
     name: CANCEL_TASK_TOOL,
-    description: 'Give a task up: its worker is stopped, and all that was to come after it is cancelled.',
+    description: 'Cancel a task: its worker is stopped, and all tasks that depend on it are cancelled.',
     parameters: CancelParameters,
     readOnly: false,
     changesSessionOnly: true,

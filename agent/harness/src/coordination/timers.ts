@@ -25,7 +25,7 @@ export async function fireTimers({
           await fireTimer({ store, now: clock.now, newId }, timer)
         } catch (error) {
           // Do not delay the others; its claim expires, and it is fired again.
-          logger('error', 'a timer could not be fired; it is tried again', {
+          logger('error', 'failed to fire a timer; it will be retried', {
             session_id: timer.session_id,
             error: asError(error).message,
           })

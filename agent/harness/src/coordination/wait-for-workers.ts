@@ -9,16 +9,16 @@ import { ownWorker } from './own-worker.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
 const Parameters = z.strictObject({
-  ids: z.array(z.string()).max(64).optional().describe('ids of workers and tasks; absent: all there are'),
+  ids: z.array(z.string()).max(64).optional().describe('ids of workers and tasks; default: all'),
 })
 
 export const waitForWorkersTool = (place: SpawnContext): Tool =>
   defineTool({
     name: WAIT_TOOL,
     description:
-      'Wait until workers and tasks have ended. Their results come as messages of their own. A message ' +
-      'of the user ends the waiting, and the workers go on; so does a task that is blocked, which waits ' +
-      'for your answer.',
+      'Wait until workers and tasks have ended. Their results arrive as separate messages. A message from ' +
+      'the user ends the wait, and the workers continue; so does a blocked task, which waits for your ' +
+      'answer.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -42,8 +42,7 @@ export const waitForWorkersTool = (place: SpawnContext): Tool =>
 export const waitOver = (place: SpawnContext, { ids, tasks }: Wait): Promise<Record<string, unknown>> =>
   describeEnded(place, ids, tasks)
 
-const quoted = (id = ''): string =>
-  `${JSON.stringify(cutAt(id, 100))}; list_workers and list_tasks show those there are`
+const quoted = (id = ''): string => `${JSON.stringify(cutAt(id, 100))}; list_workers and list_tasks show them`
 
 async function findWaited(place: SpawnContext, id: string): Promise<Record<string, unknown> | null> {
   const worker = await ownWorker(place, id)
@@ -60,7 +59,7 @@ async function describeEnded(
   ids: readonly string[],
   tasks: readonly string[],
 ): Promise<Record<string, unknown>> {
-  if (ids.length + tasks.length === 0) return { workers: [], note: 'No worker is at work.' }
+  if (ids.length + tasks.length === 0) return { workers: [], note: 'No worker is running.' }
   const found = await Promise.all([...ids, ...tasks].map(id => findWaited(place, id)))
   const known = found.filter(each => each !== null)
   const waited = known.filter(each => 'task_id' in each)

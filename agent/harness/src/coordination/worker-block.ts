@@ -12,15 +12,15 @@ import type { Position } from '../turn/position.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
 const Parameters = z.strictObject({
-  reason: z.string().trim().min(1).max(2000).describe('what you need, and why; it is all that they read'),
+  reason: z.string().trim().min(1).max(2000).describe('what you need, and why; they read nothing else'),
 })
 
 export const workerBlockTool = (place: SpawnContext): Tool =>
   defineTool({
     name: BLOCK_TOOL,
     description:
-      'Say that you cannot go on without an answer: a decision, a fact, a permission that you cannot get ' +
-      'yourself. The one you work for is asked; you go on with the answer, and lose nothing meanwhile.',
+      'Report that you cannot continue without an answer: a decision, a fact or a permission that you ' +
+      'cannot get yourself. The agent you work for is asked. You continue with the answer and lose no work.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -28,7 +28,7 @@ export const workerBlockTool = (place: SpawnContext): Tool =>
     // In the commit of the call: the parent knows of every waiting call, even after a crash.
     beginsLinked: ({ reason }, toolCallId) => blocks(place, toolCallId, String(reason)),
     refusedToBegin: ({ refusal }) =>
-      refusal === 'task_moved' ? 'your task waits for an answer already: one question at a time' : null,
+      refusal === 'task_moved' ? 'your task already waits for an answer: ask one question at a time' : null,
     run: () => Promise.resolve({ content: '', suspend: 'children' }),
   })
 

@@ -7,7 +7,7 @@ import { ownWorker } from './own-worker.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
 const ended = (worker_id: string): ToolOutcome => ({
-  content: { error: `worker ${worker_id} has ended; read_worker_result shows what came of it` },
+  content: { error: `worker ${worker_id} has ended; read_worker_result shows its result` },
 })
 
 const MessageParameters = z.strictObject({
@@ -18,7 +18,7 @@ const MessageParameters = z.strictObject({
 export const sendWorkerMessageTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'send_worker_message',
-    description: 'Tell a worker that is at work something more: it reads it before its next step.',
+    description: 'Send a message to a running worker, which reads it before its next step.',
     parameters: MessageParameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -48,8 +48,7 @@ const StopParameters = z.strictObject({ worker_id: z.string(), reason: z.string(
 export const stopWorkerTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'stop_worker',
-    description:
-      'Stop a worker, and all that work for it. What it has said so far is told as its partial result.',
+    description: 'Stop a worker and its own workers. Its answers so far are reported as its partial result.',
     parameters: StopParameters,
     readOnly: false,
     changesSessionOnly: true,

@@ -18,8 +18,8 @@ export const workerCompleteTool = (place: SpawnContext): Tool =>
   defineTool({
     name: COMPLETE_TOOL,
     description:
-      'Say that your work is done. The summary is all that the agent you work for will read: put ' +
-      'everything in it that it needs. Call it last and once.',
+      'Report that your work is done. The agent you work for reads only the summary: put everything that ' +
+      'it needs there. Call it once, as your last call.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -30,7 +30,7 @@ export const workerCompleteTool = (place: SpawnContext): Tool =>
         return Promise.resolve({
           content: {
             error:
-              `${open.length} of your own workers are still at work ` +
+              `${open.length} of your own workers are still running ` +
               `(${open.map(({ worker_id }) => worker_id).join(', ')}): wait for them with ` +
               'wait_for_workers, or stop them',
           },
@@ -38,7 +38,7 @@ export const workerCompleteTool = (place: SpawnContext): Tool =>
       const size = metadata === undefined ? 0 : JSON.stringify(metadata).length
       return Promise.resolve(
         size > 4096
-          ? { content: { error: `the metadata has ${size} characters of JSON; at most 4096 are kept` } }
+          ? { content: { error: `the metadata has ${size} characters of JSON; at most 4096 are allowed` } }
           : { content: { ...ACCEPTED } },
       )
     },

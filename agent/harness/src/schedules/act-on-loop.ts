@@ -26,7 +26,7 @@ export async function actOnLoop(
             `${id.slice(0, 8)}: ${cutAt(name ?? prompt, 60)}, ${whenOf(view)}, ${status}, ${run_count} runs` +
             `${next[0] === undefined ? '' : `, next ${next[0]}`}`,
         )
-        return { reply: lines.length === 0 ? 'There are no loops here.' : lines.join('\n'), rows: [] }
+        return { reply: lines.length === 0 ? 'This session has no loops.' : lines.join('\n'), rows: [] }
       }
       case 'cancel': {
         const found = (await liveSchedules(store, session)).filter(({ id }) => id.startsWith(command.id))
@@ -34,12 +34,12 @@ export async function actOnLoop(
         if (row === undefined || found.length > 1)
           return {
             reply:
-              `${row === undefined ? 'No loop' : 'More than one loop'} begins with ${command.id}: ` +
-              '/loop list shows them.',
+              `${row === undefined ? 'No loop id' : 'More than one loop id'} starts with ${command.id}. ` +
+              'Use /loop list to see all loops.',
             rows: [],
           }
         return {
-          reply: `Loop ${row.id.slice(0, 8)} is cancelled.`,
+          reply: `Loop ${row.id.slice(0, 8)} cancelled.`,
           rows: cancelRows(row, 'Cancelled by /loop.'),
         }
       }
@@ -56,21 +56,21 @@ export async function actOnLoop(
         const first = new Date(made.first).toISOString()
         return {
           reply:
-            `Loop ${id.slice(0, 8)} runs ${whenOf(made.shown)}, first at ${first}, and ends by ` +
-            `itself after ${config.schedules.expires_days} days. Each run is a session of its own; its ` +
-            `answer comes here. /loop cancel ${id.slice(0, 8)} ends it.`,
+            `Loop ${id.slice(0, 8)} runs ${whenOf(made.shown)}, first at ${first}, and expires after ` +
+            `${config.schedules.expires_days} days. Each run is a separate session; its answer is posted ` +
+            `here. Use /loop cancel ${id.slice(0, 8)} to end it.`,
           rows: [made.row],
         }
       }
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { reply: `No loop was made. ${error.message}`, rows: [] }
+    return { reply: `Loop not created. ${error.message}`, rows: [] }
   }
 }
 
 /** The reply if the commit found too many loops; null: another error. */
 export const refusedLoop = (thrown: unknown): string | null =>
   thrown instanceof CommitRefused && thrown.refusal === 'too_many_schedules'
-    ? `No loop was made: ${thrown.message.replace('[commit] ', '')}. /loop cancel <id> ends one.`
+    ? `Loop not created: ${thrown.message.replace('[commit] ', '')}. Use /loop cancel <id> to end one.`
     : null

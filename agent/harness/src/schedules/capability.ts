@@ -39,7 +39,7 @@ const Parameters = z.strictObject({
     .trim()
     .min(1)
     .max(20_000)
-    .describe('what each run is told; it has not read this conversation'),
+    .describe('the prompt of each run, which cannot see this conversation'),
   cron: z
     .string()
     .max(200)
@@ -51,28 +51,28 @@ const Parameters = z.strictObject({
     .string()
     .max(64)
     .optional()
-    .describe('of cron, such as Europe/Berlin; absent: that of the service'),
+    .describe('time zone of cron, such as Europe/Berlin; default: that of the service'),
   name: z.string().trim().min(1).max(120).optional(),
   max_runs: z.int().positive().optional(),
   overlap: z
     .enum(['skip', 'queue', 'replace'])
     .optional()
-    .describe('a time while a run is under way; absent: skip'),
+    .describe('what to do while the previous run is in progress; default: skip'),
   missed: z
     .enum(['once', 'skip'])
     .optional()
-    .describe('times in an outage: one run for all of them, or none'),
-  wake: z.boolean().optional().describe('each result wakes you; absent: you read it in your next turn'),
+    .describe('runs missed in an outage: one run for all of them, or none'),
+  wake: z.boolean().optional().describe('each result starts a turn; default: you read it in your next turn'),
 })
 
 const createTool = (runner: Runner, { session }: Claimed): Tool =>
   defineTool({
     name: CREATE_TOOL,
     description:
-      'Run a prompt again and again, or once at a later time: give one of cron, every_s and at. Each run ' +
-      'is a session of its own with this workspace and pays for its own context; its last answer is told ' +
-      `here. It ends by itself after ${runner.config.schedules.expires_days} days. Use it when something ` +
-      'is to be watched or done later, not to wait within a task.',
+      'Run a prompt repeatedly, or once at a later time: give one of cron, every_s and at. Each run is a ' +
+      'separate session with this workspace and pays for its own context; its last answer is reported ' +
+      `here. The schedule expires after ${runner.config.schedules.expires_days} days. Use it to watch ` +
+      'something or to do something later, not to wait within a task.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -103,7 +103,7 @@ function refusedMaking(thrown: CommitRefused): { content: { error: string } } | 
       content: { error: `${thrown.message.replace('[commit] ', '')}: cancel one with schedule_cancel` },
     }
   return thrown.refusal === 'exists'
-    ? { content: { error: 'this very call made its schedule before' } }
+    ? { content: { error: 'this call has already created its schedule' } }
     : null
 }
 
@@ -111,7 +111,7 @@ const ListParameters = z.strictObject({})
 const listTool = ({ store }: Runner, { session }: Claimed): Tool =>
   defineTool({
     name: 'schedule_list',
-    description: 'The schedules of this session that are not over: their times, and what came of their runs.',
+    description: 'List the schedules of this session that have not ended, and the results of their runs.',
     parameters: ListParameters,
     readOnly: true,
     idempotent: true,
@@ -142,7 +142,7 @@ const CancelParameters = z.strictObject({ schedule_id: z.string().max(64) })
 const cancelTool = (runner: Runner, claimed: Claimed): Tool =>
   defineTool({
     name: 'schedule_cancel',
-    description: 'End a schedule of this session. A run that is under way goes on and reports.',
+    description: 'Cancel a schedule of this session. A run in progress continues and reports its result.',
     parameters: CancelParameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -154,7 +154,7 @@ const cancelTool = (runner: Runner, claimed: Claimed): Tool =>
 async function cancel(runner: Runner, claimed: Claimed, id: string): Promise<ToolOutcome> {
   const row = await runner.store.coordination.schedule(id)
   if (row === null || row.session_id !== claimed.session.id)
-    return { content: { error: `this session has no schedule ${id}; schedule_list shows those it has` } }
+    return { content: { error: `this session has no schedule ${id}; schedule_list shows its schedules` } }
   if (row.status !== 'active' && row.status !== 'paused')
     return { content: { schedule_id: id, status: row.status } }
   return {

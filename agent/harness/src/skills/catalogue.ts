@@ -24,7 +24,7 @@ export async function readSkillsAnew(root: string | undefined, report: Logger): 
   try {
     return await readSkills(root)
   } catch (error) {
-    report('warn', 'the skills cannot be read; the turn goes on without them', {
+    report('warn', 'failed to read the skills; the turn continues without them', {
       error: asError(error).message,
     })
     return NO_SKILLS

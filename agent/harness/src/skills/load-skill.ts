@@ -6,14 +6,14 @@ import { type SkillCatalogue, stageSkill } from './catalogue.ts'
 
 export const LOAD_SKILL = 'load_skill'
 
-const Parameters = z.strictObject({ name: z.string().describe('one of the skills you were told of') })
+const Parameters = z.strictObject({ name: z.string().describe('name of one of the listed skills') })
 
 export const loadSkillTool = ({ skills }: SkillCatalogue): Tool =>
   defineTool({
     name: LOAD_SKILL,
     description:
-      'Read the instructions of a skill. Its supporting files are put into the workspace, at the path ' +
-      'that comes back with it.',
+      'Read the instructions of a skill. Its supporting files are copied into the workspace, at the path ' +
+      'in the result.',
     parameters: Parameters,
     // Staging writes files, always the same ones: never two at a time, but safe to repeat.
     readOnly: false,
@@ -22,9 +22,7 @@ export const loadSkillTool = ({ skills }: SkillCatalogue): Tool =>
     async run({ name }, { workspace }) {
       const skill = skills.get(name)
       if (!skill)
-        throw new Error(
-          `there is no skill named ${JSON.stringify(name)}; there are ${[...skills.keys()].join(', ')}`,
-        )
+        throw new Error(`unknown skill ${JSON.stringify(name)}; available: ${[...skills.keys()].join(', ')}`)
       return {
         content: {
           name,

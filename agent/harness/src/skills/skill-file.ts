@@ -28,7 +28,7 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
     yaml = parse(match[1]!)
   } catch (error) {
     throw new Error(
-      'the frontmatter of SKILL.md is no YAML: ' +
+      'the frontmatter of SKILL.md is not valid YAML: ' +
         `${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
       { cause: error },
     )
@@ -38,7 +38,7 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
     const [issue] = frontmatter.error.issues
     throw new Error(
       `the frontmatter of SKILL.md: ${issue?.path.join('.') || 'the whole'}: ` +
-        `${issue?.message ?? 'does not fit'}`,
+        `${issue?.message ?? 'is invalid'}`,
     )
   }
   const { name, description } = frontmatter.data

@@ -33,7 +33,7 @@ test.each([
   ['no frontmatter at all', 'just text', /must begin with a YAML frontmatter/],
   ['a name with spaces', '---\nname: My Skill\ndescription: d\n---\n', /name: lower-case letters/],
   ['no description', '---\nname: review\n---\n', /description/],
-  ['broken YAML', '---\nname: [review\n---\n', /is no YAML/],
+  ['broken YAML', '---\nname: [review\n---\n', /is not valid YAML/],
   [
     'another name than its directory',
     '---\nname: other\ndescription: d\n---\n',

@@ -47,7 +47,7 @@ test('a note that cannot be is a clear error of the tool or named with its reaso
       ? [event.data.content]
       : [],
   )
-  expect(results[0]).toContain('there is nobody to share with yet')
+  expect(results[0]).toContain('no other session can read the board yet')
   expect(results.slice(1, -1).map((content, at) => [content.includes(bad[at]?.[1] ?? '?'), content])).toEqual(
     results.slice(1, -1).map(content => [true, content]),
   )

@@ -55,7 +55,7 @@ test('where less than 2,000 tokens would be its share no worker is made, and the
   await stage.send('go')
   const log = await stage.until(ended)
   const [result] = log.flatMap(event => (event.type === 'tool.result' ? [event.data.content] : []))
-  expect(result).toContain('too little left for more workers (15000 tokens;')
+  expect(result).toContain('too small for more workers (left: 15000 tokens;')
   expect(await stage.store.coordination.children(stage.session_id)).toEqual([])
 })
 

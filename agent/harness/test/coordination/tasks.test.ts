@@ -451,27 +451,27 @@ test('what cannot be is a clear error of the tool, and no task is made', async (
   )
   const expected = [
     'goal',
-    'no task of this session',
-    'no agent named',
+    'unknown task',
+    'unknown agent',
     'max_attempts',
     'has no task',
     'has no task',
-    'there is no tool named',
+    'unknown tool',
     'no worker or task',
     'running',
-    'has that goal',
+    'is already working on this goal',
     'is running and has no pending question',
     'todo',
-    'has not begun',
+    'has not started',
     'cancelled',
     'has ended: cancelled',
-    'would never begin',
+    'would never start',
   ]
   expect(results.map((content, at) => [at, content.includes(expected[at] ?? '?')])).toEqual(
     expected.map((_, at) => [at, true]),
   )
   // That tasks cannot wait for each other in a circle is said where one could try.
-  expect(results[1]).toContain('in a circle')
+  expect(results[1]).toContain('in a cycle')
   expect(Object.keys(await statuses(stage)).toSorted()).toEqual(['hang on', 'then this'])
   expect(
     (await readLog(stage.store, stage.session_id)).filter(({ type }) => type === 'worker.spawned'),

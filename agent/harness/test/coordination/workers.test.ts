@@ -291,17 +291,17 @@ test('what cannot be is a clear error of the tool, and nothing is made', async (
   const told = results(await stage.events())
   const expected = [
     'goal',
-    'no agent named',
-    'leave it out',
+    'unknown agent',
+    'omit it',
     'at most',
     'has no worker',
     'has no worker',
     'has no worker',
     'has no worker',
-    'there is no tool named',
+    'unknown tool',
     'queued',
-    'has that goal',
-    'more than 1 workers at a time',
+    'is already working on this goal',
+    'at most 1 workers at a time',
   ]
   expect(told.map((content, at) => [at, content.includes(expected[at] ?? '?')])).toEqual(
     expected.map((_, at) => [at, true]),

@@ -301,7 +301,7 @@ describe.each(STORES)('on %s', (_, open) => {
     stage.start()
     await stage.send('/loop 5m look at the weather')
     const response = await stage.next('llm.response')
-    expect(response.data.message.content).toMatch(/^No loop was made: session .* has 10 schedules/)
+    expect(response.data.message.content).toMatch(/^Loop not created: session .* has 10 schedules/)
     await stage.send('hello')
     const log = await stage.until(events => events.at(-1)?.type === 'session.complete')
     expect(typesOf(log)).not.toContain('harness.crash')
