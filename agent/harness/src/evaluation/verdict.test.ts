@@ -67,10 +67,10 @@ test('the same feedback three times in a row is a standstill; twice, or another 
 })
 
 test('three in a row that stood still are a standstill', () => {
-  const standstill = 'turns in a row called no tool and answered the same'
+  const standstill = 'turns in a row called no tool and gave the same answer'
   expect(conclude(goal({ idle: 2, standstill }), says('needs_revision'), null)).toMatchObject({
     result: 'blocked',
-    explanation: expect.stringContaining('3 turns in a row called no tool and answered the same.'),
+    explanation: expect.stringContaining('3 turns in a row called no tool and gave the same answer.'),
   })
   expect(conclude(goal({ idle: 1, standstill }), says('needs_revision'), null).result).toBe('needs_revision')
   expect(conclude(goal({ idle: 2 }), says('needs_revision'), null).result).toBe('needs_revision')

@@ -33,8 +33,8 @@ export const Verdict = z.strictObject({
   result: z
     .enum(['satisfied', 'needs_revision', 'blocked', 'failed'])
     .describe(
-      'satisfied: every point of the rubric is met. needs_revision: more work can meet it. blocked: ' +
-        'only somebody else can remove what is in the way. failed: it cannot be reached.',
+      'satisfied: every point of the rubric is met. needs_revision: more work can meet it. blocked: only ' +
+        'another person or system can remove the obstacle. failed: it cannot be reached.',
     ),
   explanation: z.string().describe('why, point by point of the rubric, in a few sentences'),
   feedback: z.string().describe('for needs_revision: what exactly the agent must do next; else empty'),
@@ -58,11 +58,11 @@ export function conclude(judged: Judged, text: string, overspent: string | null)
   if (parse_failed && judged.parse_failures + 1 >= PARSE_FAILURES)
     return {
       result: 'paused',
-      explanation: `The answer of the evaluator could not be read ${PARSE_FAILURES} times in a row.`,
+      explanation: `The answer of the evaluator was invalid ${PARSE_FAILURES} times in a row.`,
       feedback: '',
       parse_failed,
     }
-  const explanation = said?.explanation ?? 'The answer of the evaluator could not be read.'
+  const explanation = said?.explanation ?? 'The answer of the evaluator was invalid.'
   const feedback = said === null ? '' : said.feedback.trim() || said.explanation
   if (judged.iteration + 1 >= judged.max_iterations)
     return { result: 'max_iterations_reached', explanation, feedback, parse_failed }
@@ -83,7 +83,7 @@ function findStuck(judged: Judged, feedback: string): string | null {
     before.length === STUCK - 1 &&
     before.every(verdict => normalise(verdict.feedback) === normalise(feedback))
   )
-    return `No progress: the same was missing ${STUCK} times in a row.`
+    return `No progress: the same points were missing ${STUCK} times in a row.`
   return judged.standstill !== null && judged.idle + 1 >= STUCK
     ? `No progress: ${STUCK} ${judged.standstill}.`
     : null

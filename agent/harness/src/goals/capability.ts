@@ -57,7 +57,7 @@ export const goalGrading: Capability<Due> = {
     const error = await evaluate(turn, { ...due, before })
     return error === null
       ? { next: 'look' }
-      : { next: 'fail', error, message: `The evaluator of the goal did not answer: ${error.message}` }
+      : { next: 'fail', error, message: `The goal evaluator did not answer: ${error.message}` }
   },
 }
 
@@ -74,7 +74,7 @@ export const goalContinuation: Capability<{ verdict_id: EventId }> = {
   }),
   async act(turn, { verdict_id }) {
     const { goal, last_id } = turn.log.position()
-    if (goal === null) throw new Error('[goal] asked to go on with a goal that is gone')
+    if (goal === null) throw new Error('[goal] cannot resume: the session has no goal')
     const queued = outcomeContinuation({
       outcome_id: goal.outcome_id,
       iteration: goal.iteration,

@@ -71,7 +71,7 @@ export async function evaluate(
     tokens: goal.spent.tokens + input_tokens + output_tokens,
     cost_usd: goal.spent.cost_usd + costIn(said),
   }
-  const standstill = isIdle(goal.work) ? 'turns in a row called no tool and answered the same' : null
+  const standstill = isIdle(goal.work) ? 'turns in a row called no tool and gave the same answer' : null
   const conclusion = conclude(
     { ...goal, standstill },
     said.text,
@@ -83,7 +83,7 @@ export async function evaluate(
 
 function activeGoal({ log }: TurnContext): Goal {
   const { goal } = log.position()
-  if (goal === null) throw new Error('[evaluate] there is no goal to grade')
+  if (goal === null) throw new Error('[evaluate] the session has no goal to grade')
   return goal
 }
 

@@ -10,7 +10,7 @@ export function activeResearch({ mission, research }: Pick<Position, 'mission' |
   return isActive ? { mission, research } : null
 }
 
-export const NO_RESEARCH = 'this session leads no research that is under way'
+export const NO_RESEARCH = 'this session has no active research'
 
 /** Whether this round's report was accepted, with no message after it. */
 export function isReported(position: Position): boolean {

@@ -70,7 +70,7 @@ export const missionGrading: Capability<Due> = {
     const error = await evaluateRound(turn, { ...due, before })
     return error === null
       ? { next: 'look' }
-      : { next: 'fail', error, message: `The evaluator of the mission did not answer: ${error.message}` }
+      : { next: 'fail', error, message: `The mission evaluator did not answer: ${error.message}` }
   },
 }
 
@@ -90,7 +90,7 @@ export const missionContinuing: Capability<{ verdict_id: EventId }> = {
   }),
   async act(turn, { verdict_id }) {
     const { mission, last_id } = turn.log.position()
-    if (mission === null) throw new Error('[mission] asked to go on with a mission that is gone')
+    if (mission === null) throw new Error('[mission] cannot resume: the session has no mission')
     const { mission_id, iteration } = mission
     const queued = missionContinued({ mission_id, iteration, status_event_id: verdict_id })
     return { next: 'end_turn', events: [queued, missionContinuation(mission)], cursor: last_id }

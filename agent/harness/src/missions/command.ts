@@ -128,14 +128,13 @@ const carriedBy = ({
 const budgetProblem = ({ unread }: Define): string | null =>
   unread.length === 0
     ? null
-    : `This part of the budget cannot be read: ${unread.join(', ')}. Write it like ` +
-      '"Budget: 500k tokens | $5 | 2h".'
+    : `Invalid budget: ${unread.join(', ')}. Write it as "Budget: 500k tokens | $5 | 2h".`
 
 const metricProblem = ({ unread_metric }: Define): string | null =>
   unread_metric === undefined
     ? null
-    : `This metric cannot be read: ${unread_metric}. Write max or min, for whether a greater or a smaller ` +
-      'number is better, and the command: "Metric: max ./score.sh".'
+    : `Invalid metric: ${unread_metric}. Write max if a higher number is better, or min if a lower one is, ` +
+      'and the command: "Metric: max ./score.sh".'
 
 function researchFor(
   { setup, config, tools }: TurnContext,
@@ -145,7 +144,7 @@ function researchFor(
   const found = researchProblem(setup.agent, input, hasTerminal)
   return found === null
     ? researchSettings(input, config.research)
-    : { problem: `The research cannot begin: ${found.message}.` }
+    : { problem: `The research cannot start: ${found.message}.` }
 }
 
 function report({

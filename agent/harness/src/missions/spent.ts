@@ -34,7 +34,7 @@ export function overspent(
   if (minutes !== undefined && minutes <= 0)
     return {
       trigger: 'deadline',
-      told: `The time of the mission is up: ${budget.max_minutes} minutes.`,
+      told: `The time budget of the mission is used up: ${budget.max_minutes} minutes.`,
     }
   return null
 }

@@ -22,15 +22,15 @@ const MAX_LISTED = 200
 /** Time for the copies, in addition to the two runs of the command. */
 const COPYING_MS = 120_000
 
-const Parameters = z.strictObject({ key: z.string().min(1).max(40).describe('of a harvested branch') })
+const Parameters = z.strictObject({ key: z.string().min(1).max(40).describe('key of a harvested branch') })
 
 export const researchAdoptTool = (place: SpawnContext): Tool =>
   defineTool({
     name: ADOPT_TOOL,
     description:
-      'Take over what a branch changed, if your files are better with it: the command of the metric is run ' +
-      'on copies of them without and with the changes. Branches that you begin afterwards begin from ' +
-      'there. May be repeated.',
+      'Apply the changes of a branch if they improve your files: the command of the metric runs on copies ' +
+      'of your files without and with the changes. Later branches start from the result. You may repeat ' +
+      'the call.',
     parameters: Parameters,
     readOnly: false,
     idempotent: true,
@@ -61,7 +61,7 @@ function findBranch(place: SpawnContext, key: string): { branch: Branch } | { er
   const ready = found.branches.filter(({ harvested }) => harvested)
   const branch = ready.find(each => each.key === key)
   return branch === undefined
-    ? { error: `there is no harvested branch ${JSON.stringify(key)}; there are ${keysOf(ready)}` }
+    ? { error: `no harvested branch ${JSON.stringify(key)}; harvested: ${keysOf(ready)}` }
     : { branch }
 }
 const keysOf = (branches: readonly Branch[]): string => branches.map(({ key }) => key).join(', ') || 'none'
@@ -79,7 +79,7 @@ async function adopt(
   const { copies } = runner
   const childId = found.branch.worker_id
   const changes = await copies.changes(childId)
-  if (changes === null) return { content: { error: `branch ${key} never began, so it has changed nothing` } }
+  if (changes === null) return { content: { error: `branch ${key} never started, so it changed nothing` } }
   const sides: Sides = {
     workspace,
     childId,
@@ -92,13 +92,13 @@ async function adopt(
   if (conflicts.length > 0)
     return {
       content: {
-        error: `branch ${key} and you changed files that cannot be merged: nothing was changed`,
+        error: `you and branch ${key} both changed files that cannot be merged; nothing was applied`,
         conflicts: conflicts.slice(0, MAX_LISTED).map(({ path, why }) => ({ path, why })),
-        right: 'begin a branch that makes the change on your files as they are now',
+        right: 'start a branch that makes the change in your current files',
       },
     }
   if (decided.every(each => each.do === 'same'))
-    return { content: { adopted: false, key, reason: 'your files have all of it already' } }
+    return { content: { adopted: false, key, reason: 'your files already contain all its changes' } }
   const measuring: Measuring = {
     runner,
     agent: agentOf(runner.config, session),
@@ -143,7 +143,7 @@ const isImproved = (before: Measured, after: Measured, { metric, min_delta }: Me
   (before.score === null || isBetterBy(after.score, before.score, metric.direction, min_delta))
 
 function whyNot(before: Measured, after: Measured, { metric, min_delta }: Metric): string {
-  if (after.score === null) return `with its changes there is no score: ${after.why}`
+  if (after.score === null) return `no score with its changes: ${after.why}`
   const better = metric.direction === 'min' ? 'smaller' : 'greater'
   const by = min_delta === 0 ? '' : ` by more than ${min_delta}`
   return `${after.score} is not ${better} than ${before.score}${by}: nothing was changed`

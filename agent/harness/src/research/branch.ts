@@ -14,7 +14,7 @@ import { activeResearch, NO_RESEARCH } from '../missions/active-research.ts'
 const BranchInput = z.strictObject({
   question: z.string().trim().min(1).max(2000).describe('one question, or one change to try'),
   instructions: z.string().max(20_000).describe('where to look, what to leave out, what was found before'),
-  parent_key: z.string().optional().describe('the harvested branch that it follows from; absent: none'),
+  parent_key: z.string().optional().describe('the harvested branch that this one builds on; default: none'),
 })
 const Parameters = z.strictObject({ branches: z.array(BranchInput).min(1).max(6) })
 type BranchInput = z.output<typeof BranchInput>
@@ -23,10 +23,10 @@ export const researchBranchTool = (place: SpawnContext): Tool =>
   defineTool({
     name: BRANCH_TOOL,
     description:
-      'Begin branches of the research: each is a worker of its own that looks into one question, in a copy ' +
-      'of your workspace as it is now, and pays for a context of its own. You are told what it found, and ' +
-      'a score that it did not give itself, before your next step once it has ended; what it found is a ' +
-      'claim to check. End your answer, or call wait_for_workers, to wait for them.',
+      'Start research branches: each is a separate worker that investigates one question in a copy of your ' +
+      'current workspace and pays for its own context. When a branch has ended, you receive its findings ' +
+      'and an independent score before your next step. Findings are unverified: check them. To wait for ' +
+      'branches, end your answer or call wait_for_workers.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -99,36 +99,36 @@ function branchProblem(
   const { max_branches, max_parallel } = settings
   if (convergence.level === 'stop')
     return (
-      `${convergence.count} branches in a row added nothing, so there are no further ones: write the ` +
-      'report with research_report'
+      `${convergence.count} branches in a row added nothing, so no more can start: write the report with ` +
+      'research_report'
     )
   const left = max_branches - branches.length
   if (wishes.length > left)
-    return `this research may have ${max_branches} branches, and ${left} of them are left`
+    return `this research can have at most ${max_branches} branches, and ${left} of them are left`
   const open = branches.filter(({ ended }) => ended === null).length
   if (open + wishes.length > max_parallel)
     return (
-      `at most ${max_parallel} branches are at work at a time, and ${open} are now: wait for some with ` +
+      `at most ${max_parallel} branches can run at a time, and ${open} are running: wait for some with ` +
       'wait_for_workers'
     )
   // After a shift the next branch must start elsewhere; after that, branches may start anywhere again.
   const turns = reached?.level === 'shift' && !branches.some(each => each.spawned_at > reached.at)
   if (turns && wishes[0]?.parent_key !== undefined)
     return (
-      `${convergence.count} branches in a row added nothing: the next one must begin in another direction, ` +
+      `${convergence.count} branches in a row added nothing: the next one must start in another direction, ` +
       'without parent_key'
     )
   for (const { parent_key } of wishes) {
     if (parent_key === undefined) continue
     if (branches.find(({ key }) => key === parent_key)?.harvested !== true)
-      return `there is no harvested branch ${JSON.stringify(clip(parent_key, 40))}${harvestedKeys(branches)}`
+      return `no harvested branch ${JSON.stringify(clip(parent_key, 40))}${harvestedKeys(branches)}`
   }
   return null
 }
 
 const harvestedKeys = (branches: Research['branches']): string => {
   const keys = branches.filter(({ harvested }) => harvested).map(({ key }) => key)
-  return keys.length === 0 ? '; leave parent_key out' : `; there are ${keys.join(', ')}`
+  return keys.length === 0 ? '; omit parent_key' : `; harvested: ${keys.join(', ')}`
 }
 
 /** `1`, `2` at the root, `1.1` below the first: numbers are never reused. */
@@ -161,13 +161,13 @@ function messageOf(
   ]
   return goalMessage(question, context.join('\n\n'), [
     mode === 'report'
-      ? 'Read with web_fetch, and call cite for every fact that you rely on, with the words of the page as ' +
-        'they are: only what was fetched can be cited. Name the sources in your summary as cite numbers ' +
-        'them, [S3] for example.'
-      : 'Change the files here, which are a copy. They are then measured by this command, in yet another ' +
-        `copy:\n${metric?.command}\n` +
-        `A ${metric?.direction === 'min' ? 'smaller' : 'greater'} number is better.`,
-    'Of your summary 1,500 characters are read: what you found and what speaks for it, without the way ' +
-      'there.',
+      ? 'Read pages with web_fetch, and call cite for every fact that you rely on, with the exact words of ' +
+        'the page: only fetched pages can be cited. In your summary, name sources by the markers that cite ' +
+        'returns, for example [S3].'
+      : 'Change the files here, which are a copy. This command then measures them in another copy:\n' +
+        `${metric?.command}\n` +
+        `A ${metric?.direction === 'min' ? 'lower' : 'higher'} number is better.`,
+    'Only the first 1,500 characters of your summary are read: give your findings and the evidence for ' +
+      'them, not the steps that led there.',
   ])
 }

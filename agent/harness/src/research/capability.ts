@@ -37,7 +37,7 @@ export function research(runner: Runner, claimed: Claimed): Capability<Due> {
       const error = await harvest(runner, turn, before)
       return error === null
         ? { next: 'look' }
-        : { next: 'fail', error, message: `The evaluator of the research did not answer: ${error.message}` }
+        : { next: 'fail', error, message: `The research evaluator did not answer: ${error.message}` }
     },
     setUp: setup =>
       Promise.resolve({

@@ -19,8 +19,8 @@ const Parameters = z.strictObject({
     .string()
     .min(1)
     .max(8000)
-    .describe('the id of your call of web_fetch, or the address that you fetched'),
-  quote: z.string().trim().min(1).max(2000).describe('words of that page, exactly as they stand there'),
+    .describe('the id of your web_fetch call, or the URL that you fetched'),
+  quote: z.string().trim().min(1).max(2000).describe('exact words of that page'),
   claim: z.string().trim().min(1).max(500).describe('what they show'),
 })
 type Args = z.output<typeof Parameters>
@@ -29,9 +29,9 @@ export const citeTool = (place: SpawnContext): Tool =>
   defineTool({
     name: CITE_TOOL,
     description:
-      'Make a passage of a page that you fetched a source of the research. The quote is looked for in what ' +
-      'web_fetch brought; a page that was not fetched, or words that are not in it, cannot be cited. The ' +
-      'result has the marker of the source, [S3] for example: put it behind what it shows.',
+      'Record a passage of a fetched page as a source of the research. The quote must occur in the text ' +
+      'that web_fetch returned: other pages and other words cannot be cited. The result contains the ' +
+      'marker of the source, for example [S3]: put it after each statement that the source supports.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -43,17 +43,17 @@ export const citeTool = (place: SpawnContext): Tool =>
 async function cite(place: SpawnContext, args: Args, workspace: string): Promise<ToolOutcome> {
   const { runner, session } = place
   const branch = childConfig(session)?.branch
-  if (branch === undefined) return { content: { error: 'only branches of research cite' } }
+  if (branch === undefined) return { content: { error: 'only research branches can cite' } }
   const { quote, claim, fetch_call_id } = args
   if (wordsIn(quote) < MIN_WORDS)
-    return { content: { error: `a quote has at least ${MIN_WORDS} words; this has ${wordsIn(quote)}` } }
+    return { content: { error: `the quote has ${wordsIn(quote)} words; at least ${MIN_WORDS} are required` } }
   const page = await findFetched(runner.store, session.id, workspace, fetch_call_id)
   if ('problem' in page)
     return { content: { error: `${page.problem}. Fetch the page with web_fetch, then cite that call` } }
   if (!holds(page.text, quote))
     return {
       content: {
-        error: `these words are not in what was fetched of ${page.url}: quote it exactly as it stands there`,
+        error: `the quote does not occur in the text fetched from ${page.url}: quote it exactly`,
       },
     }
   const known = await runner.store.coordination.sources(branch.run_id)

@@ -37,7 +37,7 @@ function describeBranch(
     ended.as === 'failed'
       ? 'failed'
       : measured === undefined || measured.score === null
-        ? `no score: ${measured?.why ?? 'nobody was asked'}`
+        ? `no score: ${measured?.why ?? 'no evaluator was asked'}`
         : mode === 'report'
           ? `${measured.score} of 100: ${measured.why}`
           : `score ${measured.score}`
@@ -53,10 +53,10 @@ function describeLevel({ reached, after }: Converged): string | null {
     case null:
       return null
     case 'warn':
-      return `${count}: choose the next ones with care, or begin to write the report.`
+      return `${count}: choose the next ones with care, or start to write the report.`
     case 'shift':
-      return `${count}: the next branch must begin in another direction, without parent_key.`
+      return `${count}: the next branch must start in another direction, without parent_key.`
     case 'stop':
-      return `${count}: there are no further branches. Write the report with research_report.`
+      return `${count}: no more branches can start. Write the report with research_report.`
   }
 }

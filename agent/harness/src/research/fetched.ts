@@ -42,7 +42,7 @@ export async function findFetched(
     after = last.id
   }
   return found === null
-    ? { problem: `no call of ${FETCH_TOOL} here has the id or the address ${JSON.stringify(named)}` }
+    ? { problem: `no ${FETCH_TOOL} call of this session has the id or URL ${JSON.stringify(named)}` }
     : readPage(workspace, found)
 }
 
@@ -54,9 +54,9 @@ async function readPage(
   const { url, status, title, text, error } = parseResult(content)
   if (typeof error === 'string') return { problem: `that call failed: ${error}` }
   if (typeof url !== 'string' || typeof text !== 'string')
-    return { problem: 'the result of that call names no page' }
+    return { problem: 'the result of that call contains no page' }
   if (typeof status === 'number' && status >= 400)
-    return { problem: `${url} answered with status ${status}, which is no source` }
+    return { problem: `${url} returned status ${status} and cannot be cited` }
   return {
     call_id,
     url,

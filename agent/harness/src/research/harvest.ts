@@ -32,7 +32,7 @@ export async function harvest(
 ): Promise<ModelError | null> {
   const { log, store } = turn
   const { research } = log.position()
-  if (research === null) throw new Error('[harvest] there is no research')
+  if (research === null) throw new Error('[harvest] the session has no research')
   const found = toHarvest(research)
   const { run_id, settings } = research
   const known = await store.coordination.branches(run_id)

@@ -29,7 +29,7 @@ export async function measure(
   const terminal = runner.tools().find(({ name }) => name === TERMINAL)
   const rules = { policy: agent.governance, agentTools: agent.tools }
   if (terminal === undefined || !isOffered(TERMINAL, rules))
-    return { score: null, why: 'the terminal is not offered here, so nothing was measured' }
+    return { score: null, why: 'the terminal is not available, so nothing was measured' }
   const timeout = metric.timeout_s
   const { content } = await terminal.run(
     // Numbers on stderr are not part of the metric.

@@ -19,7 +19,7 @@ const Parameters = z.strictObject({
     .trim()
     .min(1)
     .max(200_000)
-    .describe('with markers such as [S3] or [S1, S2] behind what a source shows'),
+    .describe('with markers such as [S3] or [S1, S2] after what a source supports'),
 })
 type Args = z.output<typeof Parameters>
 const MAX_PROBLEMS = 30
@@ -28,10 +28,10 @@ export const researchReportTool = (place: SpawnContext): Tool =>
   defineTool({
     name: REPORT_TOOL,
     description:
-      'Hand in the report, which ends the round: it is graded by the rubric. Every marker must be a source ' +
-      'of this research, and every quotation of eight words or more must stand, word for word, in the ' +
-      'source that is named behind it; else the report is refused with the list of what is wrong. The ' +
-      'list of sources is appended for you.',
+      'Submit the report, which ends the round: it is graded by the rubric. Every marker must be a source ' +
+      'of this research, and every quotation of eight words or more must occur, word for word, in the ' +
+      'source that is named after it; otherwise the report is rejected with a list of problems. The list ' +
+      'of sources is appended for you.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
@@ -53,7 +53,7 @@ async function report(
     return {
       content: {
         error:
-          `branches are at work still (${open.join(', ')}): wait for them with wait_for_workers, or stop ` +
+          `branches are still running (${open.join(', ')}): wait for them with wait_for_workers, or stop ` +
           'them with stop_worker',
       },
     }
@@ -64,7 +64,7 @@ async function report(
   if (problems.length > 0)
     return {
       content: {
-        error: 'the report was not taken: mend what the list names, and hand it in again',
+        error: 'report rejected: fix the listed problems and submit it again',
         problems: problems.slice(0, MAX_PROBLEMS).map(each => describe(each, sources)),
         ...(problems.length > MAX_PROBLEMS ? { further_problems: problems.length - MAX_PROBLEMS } : {}),
       },
@@ -100,7 +100,7 @@ async function report(
     refused: ({ refusal }) =>
       Promise.resolve(
         refusal === 'mission_moved'
-          ? { content: { error: 'the mission was ended or paused meanwhile' } }
+          ? { content: { error: 'the mission has ended or was paused in the meantime' } }
           : null,
       ),
   }
@@ -121,19 +121,19 @@ function describe(problem: ReportProblem, sources: readonly ResearchSource[]): R
     case 'no_markers':
       return {
         problem: 'the report cites no source',
-        right: 'put the marker of a source, such as [S1], behind what it shows',
+        right: 'put the marker of a source, such as [S1], after what it supports',
       }
     case 'unknown_marker':
       return {
-        problem: `there is no source ${problem.marker}`,
-        right: sources.length === 0 ? 'there are none yet' : `there are S1 to S${sources.length}`,
+        problem: `unknown source ${problem.marker}`,
+        right: sources.length === 0 ? 'there are no sources yet' : `the sources are S1 to S${sources.length}`,
       }
     case 'not_in_source':
       return {
-        problem: 'this quotation does not stand there word for word',
+        problem: 'this quotation does not occur there word for word',
         quotation: problem.quotation,
         in: problem.sources.length === 0 ? 'any source' : problem.sources.join(', '),
-        right: 'quote the source as it is, or say it in words of your own without quotation marks',
+        right: 'quote the source exactly, or paraphrase it without quotation marks',
       }
   }
 }

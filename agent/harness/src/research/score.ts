@@ -21,7 +21,7 @@ const WHY_CHARS = 300
 const Answer = z.strictObject({
   scores: z.array(
     z.strictObject({
-      key: z.string().describe('of the branch'),
+      key: z.string().describe('key of the branch'),
       score: z.number().min(0).max(100),
       why: z.string().describe('in a sentence'),
     }),
@@ -52,7 +52,7 @@ export async function scoreBranches(
       return [
         key,
         found === undefined
-          ? { score: null, why: 'the evaluator gave no score that can be read' }
+          ? { score: null, why: 'the evaluator gave no valid score' }
           : { score: found.score, why: clip(found.why, WHY_CHARS) },
       ]
     }),

@@ -54,7 +54,7 @@ async function remember(
   if (!setup.agent.review.memory) return setup
   const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch(
     (error: unknown) => {
-      report('warn', 'the memory cannot be read; the turn goes on without it', {
+      report('warn', 'failed to read the memory; the turn continues without it', {
         error: asError(error).message,
       })
       return []
@@ -93,6 +93,6 @@ function lookBack(
   }).catch((error: unknown) => {
     // A review cut off by a drain is repeated.
     if (!signal.aborted)
-      report('warn', 'the review did not come to an end', { error: asError(error).message })
+      report('warn', 'the review did not finish', { error: asError(error).message })
   })
 }

@@ -76,7 +76,7 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
       findings.memory === null ? recordReviewEnd(end) : createReviewEndItem(deps, end).event,
     ],
   })
-  deps.report('info', 'looked back over the session', {
+  deps.report('info', 'session reviewed', {
     remembered: findings.memory !== null,
     proposed: findings.skills.length,
     failed: error !== null,
@@ -137,7 +137,7 @@ async function lookBack(
     return { findings: readFindings(answer.message.content, settings, known, taken), spent, error: null }
   } catch (error) {
     deps.signal.throwIfAborted()
-    deps.report('warn', 'looking back over the session failed', { error: asError(error).message })
+    deps.report('warn', 'session review failed', { error: asError(error).message })
     return { findings: nothing, spent, error: clip(asError(error).message, ERROR_CHARS) }
   } finally {
     stopClock()

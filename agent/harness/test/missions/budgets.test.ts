@@ -157,7 +157,9 @@ test('when its time is up the workers are stopped, and the evaluator judges what
   const mission = await define(stage, { budget: { max_minutes: 0.02 } })
   stage.start()
   const over = await untilMission(stage, 'failed')
-  expect(over.state.last_evaluation?.explanation).toMatch(/^The time of the mission is up: 0.02 minutes\. /)
+  expect(over.state.last_evaluation?.explanation).toMatch(
+    /^The time budget of the mission is used up: 0.02 minutes\. /,
+  )
   expect((await verdicts(stage))[0]?.data).toMatchObject({ trigger: 'deadline', result: 'failed' })
   const told = (await stage.events()).flatMap(({ type, data }) =>
     type === 'worker.failed' ? [data.cause] : type === 'user.message' ? [data.synthetic] : [],

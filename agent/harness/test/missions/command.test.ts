@@ -68,7 +68,7 @@ test('a mission is begun, looked at, paused with its worker, resumed and cancell
   })
   stage.start()
   await stage.send('/mission Dig a well\nRubric: there is water\nBudget: plenty')
-  expect((await replies(stage, 1))[0]).toContain('cannot be read: plenty')
+  expect((await replies(stage, 1))[0]).toContain('Invalid budget: plenty')
   await stage.send('/mission Dig a well\nRubric: there is water\nBudget: 400k tokens')
   expect((await replies(stage, 2))[1]).toContain('Mission started.')
   const spawned = await stage.next('worker.spawned')

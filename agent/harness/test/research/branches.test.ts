@@ -61,10 +61,10 @@ test('only what was fetched by the branch, and stands there, can be cited', asyn
   await untilMission(stage, 'satisfied')
   await expectSound(stage)
   expect(await errorsOf(stage, 'cite')).toEqual([
-    expect.stringContaining('no call of web_fetch here has the id or the address "fetch-tides"'),
-    expect.stringContaining('answered with status 404, which is no source'),
-    expect.stringContaining('these words are not in what was fetched of https://sea.example/tides'),
-    expect.stringContaining('a quote has at least 3 words'),
+    expect.stringContaining('no web_fetch call of this session has the id or URL "fetch-tides"'),
+    expect.stringContaining('returned status 404 and cannot be cited'),
+    expect.stringContaining('the quote does not occur in the text fetched from https://sea.example/tides'),
+    expect.stringContaining('at least 3 are required'),
   ])
   // By its id and by its address it is the same passage, and one source.
   expect(await stage.store.coordination.sources(mission_id)).toMatchObject([
@@ -105,10 +105,10 @@ test('branches are limited side by side and in all, and after the level stop the
   await untilMission(stage, 'satisfied')
   const log = (await expectSound(stage)).get(stage.session_id) ?? []
   expect(await errorsOf(stage, 'research_branch')).toEqual([
-    expect.stringContaining('at most 3 branches are at work at a time, and 0 are now'),
-    expect.stringContaining('there is no harvested branch "7"; leave parent_key out'),
+    expect.stringContaining('at most 3 branches can run at a time, and 0 are running'),
+    expect.stringContaining('no harvested branch "7"; omit parent_key'),
     expect.stringContaining('two of the goals are the same'),
-    expect.stringContaining('3 branches in a row added nothing, so there are no further ones'),
+    expect.stringContaining('3 branches in a row added nothing, so no more can start'),
   ])
   const converged = log.find(
     (event): event is EventOf<'research.converged'> => event.type === 'research.converged',
@@ -143,7 +143,7 @@ test('after a shift the next branch begins in another direction', async () => {
   await untilMission(stage, 'satisfied')
   await expectSound(stage)
   expect(await errorsOf(stage, 'research_branch')).toEqual([
-    expect.stringContaining('the next one must begin in another direction, without parent_key'),
+    expect.stringContaining('the next one must start in another direction, without parent_key'),
   ])
 })
 
@@ -192,7 +192,7 @@ test('research that its agent cannot do is not begun by a command, and one is wi
       found.filter(({ data }) => data.command_event_id !== undefined)[nth - 1]?.data.message.content ?? ''
     )
   }
-  expect(await reply('/research How high?\nMetric: cat value.txt', 1)).toContain('This metric cannot be read')
+  expect(await reply('/research How high?\nMetric: cat value.txt', 1)).toContain('Invalid metric')
   // There is no terminal on this stage.
   expect(await reply('/research How high?\nMetric: max cat value.txt', 2)).toContain(
     'mode metric runs a command, and the terminal is not available',

@@ -98,9 +98,9 @@ test('branches are measured by a real command, and what is better is taken over'
       reason: '7 is not greater than 10: nothing was changed',
     },
     { adopted: true, key: '1', score_before: 10, score_after: 12.5, applied: ['new/why.md', 'value.txt'] },
-    { adopted: false, key: '1', reason: 'your files have all of it already' },
-    { error: expect.stringContaining('there is no harvested branch "9"; there are 1, 2, 3') },
-    { error: expect.stringContaining('there is no harvested branch "4"') },
+    { adopted: false, key: '1', reason: 'your files already contain all its changes' },
+    { error: expect.stringContaining('no harvested branch "9"; harvested: 1, 2, 3') },
+    { error: expect.stringContaining('no harvested branch "4"') },
   ])
   expect(branches[0]?.adopted_at).not.toBeNull()
   const here = join(stage.dir, 'workspaces', stage.session_id)

@@ -58,15 +58,15 @@ test('research goes from branches over their harvest to a report that is graded,
   )
   expect(results).toHaveLength(2)
   const refused = JSON.parse(results[0] ?? '') as { error: string; problems: object[] }
-  expect(refused.error).toMatch(/^Tool execution failed: the report was not taken/)
+  expect(refused.error).toMatch(/^Tool execution failed: report rejected/)
   expect(refused.problems).toEqual([
     {
-      problem: 'this quotation does not stand there word for word',
+      problem: 'this quotation does not occur there word for word',
       quotation: 'the water there never rises by more than two metres at all',
       in: expect.stringMatching(/^S1$/),
       right: expect.any(String),
     },
-    { problem: 'there is no source S9', right: 'there are S1 to S2' },
+    { problem: 'unknown source S9', right: 'the sources are S1 to S2' },
   ])
   expect(JSON.parse(results[1] ?? '')).toMatchObject({
     title: 'Tides',

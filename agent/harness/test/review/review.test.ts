@@ -163,7 +163,7 @@ test('a review that fails says why and changes nothing', async () => {
     await stage.send('hi')
     expect((await stage.next('inbox.task_complete')).data).toMatchObject({
       outcome: 'failed',
-      summary: expect.stringMatching(/could not be read|not today/),
+      summary: expect.stringMatching(/was invalid|not today/),
     })
     await harness.idle()
     expect(readFileSync(fileOf(stage), 'utf8')).toBe(file)
