@@ -31,9 +31,7 @@ export const agentNames = (config: Config): string[] => [
 function agentNamed(config: Config, name: string): AgentConfig {
   const agent = config.agents[name] ?? (name === DEFAULT_AGENT ? AgentConfig.parse({}) : null)
   if (agent === null)
-    throw new ConfigurationError(
-      `The configuration has no agent named ${name}; it has ${agentNames(config).join(', ')}.`,
-    )
+    throw new ConfigurationError(`Unknown agent ${name}. Available: ${agentNames(config).join(', ')}.`)
   return agent
 }
 
@@ -70,7 +68,7 @@ export function setUpAgent(config: Config, session: Pick<SessionRow, 'agent' | '
   const parsed = StoredSessionConfig.safeParse(session.config)
   if (!parsed.success)
     throw new ConfigurationError(
-      'The settings of this session do not fit: ' +
+      'Invalid settings of this session: ' +
         `${parsed.error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ')}.`,
     )
   const own = parsed.data

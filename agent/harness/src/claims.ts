@@ -74,7 +74,7 @@ export function createClaims(deps: {
       for (const claim of claimed) runs.begin(claim, poll)
       return claimed.length === free
     } catch (error) {
-      logger('error', 'claiming work failed; the slow poll tries again', { error: asError(error).message })
+      logger('error', 'claiming work failed; the slow poll will retry', { error: asError(error).message })
       return false
     }
   }

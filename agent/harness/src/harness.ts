@@ -199,7 +199,7 @@ function createMaintenance(runner: Runner, renewHeld: () => Promise<void>) {
     try {
       await run()
     } catch (error) {
-      logger('error', `${what} failed; it is tried again`, { error: asError(error).message })
+      logger('error', `${what} failed; it will be retried`, { error: asError(error).message })
     }
   }
   const keptMs = config.limits.delta_keep_s * 1000

@@ -166,7 +166,7 @@ test('a store that does not answer, a place that is not there or is a link of th
   await at.sweep()
   expect(readdirSync(elsewhere)).toEqual([])
   expect(at.said).toEqual([
-    'error: removing workspaces of archived sessions failed; it is tried again',
+    'error: failed to remove workspaces of archived sessions; it will be retried',
     'info: the workspace of an archived session was removed',
   ])
   await stop()

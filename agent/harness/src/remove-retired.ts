@@ -87,7 +87,7 @@ export function removeRetired({
       told.add(session_id)
       logger(
         'warn',
-        'the workspace of an archived session cannot be removed; it is tried again every minute',
+        'failed to remove the workspace of an archived session; it is retried every minute',
         {
           session_id,
           error: asError(error).message,
@@ -98,7 +98,7 @@ export function removeRetired({
 
   function look(): Promise<void> {
     sweeping = sweeping.then(sweep).catch((error: unknown) =>
-      logger('error', 'removing workspaces of archived sessions failed; it is tried again', {
+      logger('error', 'failed to remove workspaces of archived sessions; it will be retried', {
         error: asError(error).message,
       }),
     )

@@ -72,7 +72,7 @@ export function createSnapshotCache(
       fold.saved = position.last_id
       runner.keepInBackground(
         save(fold, position, lease).catch((error: unknown) =>
-          report('warn', 'keeping a snapshot of the session failed', { error: asError(error).message }),
+          report('warn', 'failed to save a snapshot of the session', { error: asError(error).message }),
         ),
       )
     },

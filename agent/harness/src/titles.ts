@@ -24,7 +24,7 @@ export function titles(runner: Runner, report: Logger): Capability {
   let named = false
   const reported = (work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => {
-      if (!shutdown.aborted) report('warn', 'the title did not land', { error: asError(error).message })
+      if (!shutdown.aborted) report('warn', 'failed to set the title', { error: asError(error).message })
     })
   return {
     name: 'titles',

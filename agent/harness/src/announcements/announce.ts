@@ -75,7 +75,7 @@ function describeProgress({ log }: TurnContext): string {
       ...(goal?.status === 'active'
         ? [`Goal: ${goal.description} (graded ${goal.iteration} of at most ${goal.max_iterations} times).`]
         : []),
-    ].join('\n') || 'At work on the answer.'
+    ].join('\n') || 'Working on the answer.'
   )
 }
 

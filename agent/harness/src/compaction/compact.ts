@@ -51,7 +51,7 @@ export async function compactForThreshold(
   before: readonly EventDraft[],
 ): Promise<void> {
   const cut = cutDue(turn.log.position(), window)
-  if (cut === null) throw new Error('[compaction] asked to compact a conversation that needs none')
+  if (cut === null) throw new Error('[compaction] the conversation needs no compaction')
   await turn.log.append([...before, await composeCompaction(turn, cut, 'threshold')])
 }
 

@@ -8,7 +8,7 @@ import { expertDelegation, expertFailure, expertResult } from './events.ts'
 import { offeredTo, selectTools } from './expert-calls.ts'
 import { type ExpertDeps, runExpert } from './run-expert.ts'
 
-const LOST = 'The worker stopped while the expert was at work; what it found is lost.'
+const LOST = 'The runner stopped while the expert was working; its findings are lost.'
 
 export type ExpertToolDeps = Pick<ExpertDeps, 'models' | 'clock' | 'random' | 'report'> & {
   config: Config
@@ -28,7 +28,7 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
   const rules = { policy: agent.governance, agentTools: agent.tools }
   const toolsOf = (expert: ExpertConfig): Tool[] => selectTools(deps.tools, expert.tools)
   const unknown = (name: string): string =>
-    `There is no expert named ${name}. There are: ${[...experts.keys()].join(', ')}.`
+    `Unknown expert ${name}. Available: ${[...experts.keys()].join(', ')}.`
 
   const begins = ({ expert: name, task }: Args, tool_call_id: string): EventDraft[] => {
     const expert = experts.get(name)
@@ -51,9 +51,9 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
     defineTool({
       name: 'consult_expert',
       description:
-        'Give one task to an expert, who works on it alone and answers once. The expert knows nothing of ' +
-        'this conversation: say all it needs. ' +
-        `Experts:\n${[...experts].map(([name, { description }]) => `- ${name}: ${description}`).join('\n')}`,
+        'Give one task to an expert, which works on it alone and answers once. The expert cannot see this ' +
+        'conversation: include everything that it needs. Experts:\n' +
+        `${[...experts].map(([name, { description }]) => `- ${name}: ${description}`).join('\n')}`,
       parameters: Parameters,
       readOnly: false,
       idempotent: false,
@@ -103,7 +103,7 @@ const listExperts = ({ config, setup: { agent } }: ExpertToolDeps): Map<string, 
       const expert = config.experts[name]
       if (!expert)
         throw new ConfigurationError(
-          `The agent lists the expert ${name}, and the configuration has none of that name; it has ` +
+          `The agent lists the unknown expert ${name}. Configured experts: ` +
             `${Object.keys(config.experts).join(', ') || 'none'}.`,
         )
       return [name, expert] as const
@@ -115,7 +115,7 @@ const Parameters = z.strictObject({
   task: z
     .string()
     .min(1)
-    .describe('what the expert is to find out or judge, and what its answer should hold'),
+    .describe('what the expert must find out or judge, and what its answer must contain'),
   context: z.string().optional().describe('what the expert should know'),
 })
 type Args = z.output<typeof Parameters>

@@ -55,8 +55,8 @@ export async function runExpert(
     {
       role: 'system',
       content:
-        `${expert.system}\n\nYou are consulted once and have at most ${expert.max_iterations} steps. ` +
-        'Your last message is your answer; whoever asked sees nothing else.',
+        `${expert.system}\n\nYou are consulted once and have at most ${expert.max_iterations} steps. Your ` +
+        'last message is your answer; the agent that asked sees nothing else.',
     },
     {
       role: 'user',
@@ -86,7 +86,7 @@ export async function runExpert(
       spent = add(spent, answer, served)
       const { content, tool_calls = [] } = answer.message
       if (tool_calls.length === 0)
-        return end(content.trim() === '' ? { error: 'The expert answered with nothing.' } : { content })
+        return end(content.trim() === '' ? { error: 'The expert gave an empty answer.' } : { content })
       messages.push(answer.message)
       for (const call of tool_calls) {
         const inner = {

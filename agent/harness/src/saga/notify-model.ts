@@ -18,8 +18,8 @@ export function notifyModel({ steps, owed }: Pick<Saga, 'steps' | 'owed'>): stri
   const kept = named('compensation_failed')
   if (undone.length + kept.length === 0) return null
   return [
-    `The work ${owed === null ? 'was cut' : CUT[owed]} before it was done, and its changes were taken ` +
-      'back. Look before you rely on anything it did.',
+    `The work ${owed === null ? 'was interrupted' : CUT[owed]} before it was done, and its changes were ` +
+      'rolled back. Check the current state before you rely on anything it did.',
     ...(undone.length > 0 ? [`Undone: ${undone.join(', ')}.`] : []),
     ...(kept.length > 0 ? [`Not undone, so the effect may still be there: ${kept.join(', ')}.`] : []),
   ].join('\n')

@@ -76,7 +76,7 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
           stepFailed({
             ...stepKeys(step, saga.saga_id, clock),
             state: 'failed',
-            error: 'outcome unknown: the call was cut while it ran',
+            error: 'outcome unknown: the call was interrupted while it ran',
           }),
         ),
       )
@@ -110,7 +110,7 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
     }
     if (next.do === 'give_up')
       await log.append([
-        undoFailed(deps, saga, next.step, 'outcome unknown: the worker stopped while this undo was running'),
+        undoFailed(deps, saga, next.step, 'outcome unknown: the runner stopped while this undo was running'),
       ])
     else await undo(deps, saga, next.step)
   }
@@ -152,7 +152,7 @@ async function compensate(deps: RollBackDeps, step: SagaStep): Promise<string> {
     return `restored ${restored.join(', ')}`
   }
   if (step.compensation_tool === null)
-    throw new Error(`${step.tool_name} has no undo: its effect stays until somebody takes it back`)
+    throw new Error(`${step.tool_name} has no undo: its effect remains until a person reverts it`)
   return runUndo(deps, step, step.compensation_tool)
 }
 
@@ -164,13 +164,13 @@ async function runUndo(
   const tool = tools.find(each => each.name === name) ?? (await findTool(name, lease.signal))
   if (tool === null || 'absence' in tool)
     throw new Error(
-      `there is no tool ${name} to undo ${step.tool_name} with${tool === null ? '' : `: ${tool.absence}`}`,
+      `${name}, which undoes ${step.tool_name}, is not available${tool === null ? '' : `: ${tool.absence}`}`,
     )
   if (step.compensation_args === null)
     throw new Error(`the arguments of ${name} could not be filled when ${step.tool_name} took effect`)
   const text = JSON.stringify(step.compensation_args)
   if (text.includes(REDACTED))
-    throw new Error(`the arguments of ${name} had a secret in them, which the log does not keep`)
+    throw new Error(`the arguments of ${name} contained a secret, which the log does not store`)
   const { mask, unmask } = workspaceMask(workspace)
   const parsed = parseArguments(text, tool, unmask)
   if ('problem' in parsed) throw new Error(`invalid arguments of ${name}: ${parsed.problem}`)

@@ -19,8 +19,8 @@ test('a template alone keeps the type of what it names, one within a text become
 })
 
 test('what the call does not have is named, and nothing is inherited', () => {
-  expect(() => fillUndoArguments({ id: '{{result.missing}}' }, sources)).toThrow('there is no result.missing')
+  expect(() => fillUndoArguments({ id: '{{result.missing}}' }, sources)).toThrow('result.missing does')
   expect(() => fillUndoArguments({ id: '{{result.toString}}' }, sources)).toThrow(
-    'there is no result.toString',
+    'result.toString does not exist',
   )
 })

@@ -14,7 +14,7 @@ function find(sources: Sources, source: string, path: string): unknown {
         ? (value as Record<string, unknown>)[key]
         : undefined
   }
-  if (value === undefined) throw new Error(`there is no ${source}${path}`)
+  if (value === undefined) throw new Error(`${source}${path} does not exist`)
   return value
 }
 

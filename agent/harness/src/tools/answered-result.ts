@@ -14,7 +14,7 @@ export async function answeredResult(
   { tool_call_id, name, called_at, answered }: OpenCall,
   at: Pick<EventData<'tool.result'>, 'turn_id' | 'iteration_index'>,
 ): Promise<EventDraft> {
-  if (answered === null) throw new Error(`[answeredResult] nobody answered ${tool_call_id}`)
+  if (answered === null) throw new Error(`[answeredResult] no answer to ${tool_call_id}`)
   const content = workspaceMask(workspace).mask({ responses: answered.responses })
   const fitted = await fitResult(workspace, tool_call_id, content)
   // The difference of two dates in the log: the runner that asked is gone, with its clock. 0 would mean that

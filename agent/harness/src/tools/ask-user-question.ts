@@ -9,8 +9,8 @@ import { defineTool } from './parameters.ts'
 export const askUserQuestionTool = defineTool({
   name: 'ask_user_question',
   description:
-    'Ask the user one to five questions and wait for the answers. Offer choices where you can. Use it ' +
-    'only when you cannot go on sensibly without an answer.',
+    'Ask the user one to five questions and wait for the answers. Offer choices where you can. Use it only ' +
+    'when you cannot reasonably continue without an answer.',
   parameters: z.strictObject({
     questions: z
       .array(

@@ -38,8 +38,7 @@ async function keep(folder: string, found: Located): Promise<CheckpointManifest[
   const { size, mode } = file.stats
   if (size > MAX_FILE_BYTES)
     throw new Error(
-      `'${found.shown}' has ${size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the ` +
-        'terminal only',
+      `'${found.shown}' has ${size} bytes; change files of more than ${MAX_FILE_BYTES} with the terminal`,
     )
   return { sha256: await putContent(folder, await file.read(MAX_FILE_BYTES)), mode: mode & 0o777 }
 }

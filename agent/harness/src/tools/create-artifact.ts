@@ -23,7 +23,7 @@ export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId
     name: 'create_artifact',
     description:
       'Show something in the chat: kind markdown, table, chart, html, svg, or image (a file of the ' +
-      'workspace). The same name again makes its next version.',
+      'workspace). Reuse a name to create its next version.',
     parameters: z.strictObject({ name: z.string().min(1).max(120), spec: ArtifactSpec }),
     readOnly: false,
     changesSessionOnly: true,

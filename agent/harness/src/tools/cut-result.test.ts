@@ -18,7 +18,7 @@ test('a long text is cut in its middle, and the whole is saved where it says', a
   expect(full_result_path).toBe('.cairn/results/c1.txt')
   expect(readFileSync(join(workspace, '.cairn/results/c1.txt'), 'utf8')).toBe(text)
   expect(content).toMatch(
-    /^line 0\nline 1\n[^]*bytes cut; the whole is in \.cairn\/results\/c1\.txt, read_file shows it …\]\n[^]*line 9998\nline 9999$/,
+    /^line 0\nline 1\n[^]*bytes cut; the full result is in \.cairn\/results\/c1\.txt: use read_file …\]\n[^]*line 9998\nline 9999$/,
   )
   expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_RESULT_BYTES)
   expect(content.split('\n').length).toBeLessThanOrEqual(2000)

@@ -112,7 +112,7 @@ export async function fitResult(
     }
   }
   return {
-    content: cutContent(content, `the whole is in ${path}, read_file shows it`),
+    content: cutContent(content, `the full result is in ${path}: use read_file`),
     truncated: true,
     full_result_path: path,
   }

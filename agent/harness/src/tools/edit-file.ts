@@ -8,7 +8,7 @@ import { defineTool } from './parameters.ts'
 export const editFileTool = defineTool({
   name: 'edit_file',
   description:
-    'Replace `old_string` by `new_string` in a file of the workspace. `old_string` must occur exactly ' +
+    'Replace `old_string` with `new_string` in a file of the workspace. `old_string` must occur exactly ' +
     'once, whitespace included, unless `replace_all` is true.',
   parameters: z.strictObject({
     path: z.string().min(1).describe('relative to the workspace'),
@@ -30,7 +30,7 @@ export const editFileTool = defineTool({
     const isForeign = !isUtf8(bytes)
     if (isForeign && !(isAscii(old) && isAscii(next)))
       throw new Error(
-        `'${shown}' is not UTF-8, so edit_file replaces only ASCII text in it by ASCII text. Choose an ` +
+        `'${shown}' is not UTF-8, so edit_file replaces only ASCII text in it with ASCII text. Choose an ` +
           'old_string and a new_string of ASCII characters, or convert the file with iconv in the terminal',
       )
     // One character per byte: bytes outside the passage are preserved in any encoding.

@@ -34,7 +34,7 @@ function describeEncoding(bytes: Buffer): { encoding?: string } {
     return {
       encoding:
         'not UTF-8: undecodable bytes are shown as U+FFFD. edit_file replaces ASCII text in this file and ' +
-        'keeps all other bytes; write_file would replace the file by UTF-8.',
+        'keeps all other bytes; write_file would convert the file to UTF-8.',
     }
   return bytes.subarray(0, BOM.length).equals(BOM) ? { encoding: 'UTF-8 with a byte order mark' } : {}
 }
@@ -43,7 +43,7 @@ export const readFileTool = defineTool({
   name: 'read_file',
   description:
     `Read a text file of the workspace. Returns at most ${MAX_LINES} lines and about ` +
-    `${MAX_ANSWER_BYTES / 1024} KB from line \`offset\` (1 is the first); read on with a larger offset.`,
+    `${MAX_ANSWER_BYTES / 1024} KB from line \`offset\` (1 is the first); continue with a larger offset.`,
   parameters: z.strictObject({
     path: z.string().min(1).describe('relative to the workspace'),
     offset: z.int().min(1).optional().describe('first line, counted from 1'),

@@ -47,8 +47,8 @@ function denied(
   }
   if (repeats !== null) {
     const message =
-      `${denial.reason}; this call was made before (${repeats}) and nobody has decided on it yet: do not ` +
-      'repeat it, you are told when somebody has'
+      `${denial.reason}; this call was already made (${repeats}) and awaits a decision: do not repeat it, ` +
+      'you are notified of the decision'
     return {
       status: 'gated',
       content: { error: 'policy_blocked_overridable', message, tool_call_id },

@@ -18,9 +18,9 @@ export const requestUserActionTool = (newId: () => string): Tool =>
       title: z.string().min(1).max(120),
       instructions: z.string().min(1).max(1000).describe('what exactly to do, step by step'),
       context: z.string().max(1000).default('').describe('what the user needs to know'),
-      reason: z.string().min(1).max(500).describe('why you cannot go on without it'),
+      reason: z.string().min(1).max(500).describe('why you cannot continue without it'),
       action_type: z.enum(['login', 'verification', 'browser', 'manual']).default('manual'),
-      target: z.string().max(500).optional().describe('where it is to be done: a URL, a program'),
+      target: z.string().max(500).optional().describe('where to do it: a URL, a program'),
     }),
     readOnly: false,
     changesSessionOnly: true,
@@ -32,7 +32,7 @@ export const requestUserActionTool = (newId: () => string): Tool =>
         content: {
           status: 'waiting_for_user',
           title: asked.title,
-          message: 'You are told when the user says that it is done.',
+          message: 'You are notified when the user reports that it is done.',
         },
         events: [created.event],
       })

@@ -63,7 +63,7 @@ export async function runCalls(deps: CallToolDeps, calls: readonly OpenCall[]): 
 
 const UNKNOWN = {
   ...failure(
-    'outcome unknown: the worker stopped while this tool was running; it may or may not have taken effect',
+    'outcome unknown: the runner stopped while this tool was running; it may or may not have taken effect',
   ),
   outcome: 'unknown',
 }

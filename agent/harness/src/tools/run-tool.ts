@@ -21,7 +21,7 @@ export const unknownTool = (
 ): Record<string, unknown> =>
   failure(
     absence === undefined
-      ? `there is no tool named ${clip(name, NAME_CHARS)}; there are ${offered.join(', ') || 'none at all'}`
+      ? `unknown tool ${clip(name, NAME_CHARS)}; available: ${offered.join(', ') || 'none'}`
       : `${absence}, so ${clip(name, NAME_CHARS)} was not called`,
   )
 

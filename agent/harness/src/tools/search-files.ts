@@ -60,7 +60,7 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
         .min(1)
         .max(200)
         .optional()
-        .describe('only files of this name or path, "*.ts" or "src/**/*.md" say'),
+        .describe('only files of this name or path, for example "*.ts" or "src/**/*.md"'),
       ignore_case: z.boolean().optional(),
     }),
     readOnly: true,

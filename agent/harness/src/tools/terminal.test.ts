@@ -147,7 +147,7 @@ test('says in the result that there is no box, and what may be left behind', asy
     sandbox: { ...unsandboxed(tagContainer), caveat: 'Some of it may still run.' },
   })
   expect(await run(open, 'true')).toMatchObject({
-    sandbox: 'none (unboxed by configuration)',
+    sandbox: 'none (disabled by configuration)',
     leftovers: 'Some of it may still run.',
   })
   const held = await run(terminalTool({ sandbox: box }), 'true')
@@ -159,7 +159,7 @@ test('a policy that denies the network is not quietly unenforced where there is 
   const egress = GovernanceConfig.parse({ egress: { default: 'deny' } }).egress
   const open = terminalTool({ sandbox: unsandboxed(tagContainer) })
   await expect(run(open, 'true', makeContext({ egress }))).rejects.toThrow(
-    'cannot keep a command off the network',
+    'cannot isolate a command from the network',
   )
 })
 

@@ -106,7 +106,7 @@ async function openNetwork(
   const network = sandbox.network === 'open' && egress.default !== 'deny' ? 'open' : 'none'
   if (network === 'none' && !sandbox.cutsNetwork)
     throw new Error(
-      'the policy denies network access by default, and this machine cannot keep a command off the ' +
+      'the policy denies network access by default, and this machine cannot isolate a command from the ' +
         `network (${sandbox.kind})`,
     )
   return { network, boxProxy: null }
@@ -118,8 +118,8 @@ export function terminalTool(options: TerminalOptions): Tool {
   return defineTool({
     name: 'terminal',
     description:
-      'Run a bash command in the workspace and wait for it to end. Nothing it starts outlives it, and it ' +
-      `gets no input. \`timeout\` is in seconds, at most ${MAX_TIMEOUT_S}.`,
+      'Run a bash command in the workspace and wait for it to end. All processes that it starts end with ' +
+      `it, and it gets no input. \`timeout\` is in seconds, at most ${MAX_TIMEOUT_S}.`,
     parameters: z.strictObject({
       command: z.string().min(1).max(100_000),
       timeout: z.number().positive().max(MAX_TIMEOUT_S).optional().describe('seconds'),
@@ -162,7 +162,7 @@ export function terminalTool(options: TerminalOptions): Tool {
           ...(ended.signal === null ? {} : { signal: ended.signal }),
           output: ended.output,
           ...(refused.length === 0 ? {} : { network_refused: refused }),
-          ...(sandbox.kind === 'unboxed' ? { sandbox: 'none (unboxed by configuration)' } : {}),
+          ...(sandbox.kind === 'unboxed' ? { sandbox: 'none (disabled by configuration)' } : {}),
           ...(overFull === null ? {} : { workspace_full: overFull }),
           ...(sandbox.caveat === null ? {} : { leftovers: sandbox.caveat }),
         },

@@ -82,7 +82,7 @@ async function follow(
     if (response.status < 300 || response.status > 399 || location === null) return { response, url }
     await response.body?.cancel()
     if (!URL.canParse(location, url))
-      throw new Error(`${hostOf(new URL(url))} redirects to '${location.slice(0, 200)}', which is no address`)
+      throw new Error(`${hostOf(new URL(url))} redirects to '${location.slice(0, 200)}', which is not a URL`)
     url = new URL(location, url).href
   }
   throw new Error(`more than ${MAX_REDIRECTS} redirects from ${start}`)
@@ -93,8 +93,8 @@ export const webFetchTool = (resolveHost: ResolveHost = resolveBySystem): Tool =
   defineTool({
     name: 'web_fetch',
     description:
-      `Fetch an http or https address with GET and return its text; HTML is made readable. \`max_chars\` ` +
-      `bounds the text (default ${DEFAULT_CHARS}).`,
+      'Fetch an http or https address with GET and return its text; HTML is made readable. `max_chars` ' +
+      `limits the text (default ${DEFAULT_CHARS}).`,
     parameters: z.strictObject({
       url: z.string().min(1).max(8000),
       max_chars: z.int().min(100).max(MAX_CHARS).optional(),

@@ -42,9 +42,9 @@ export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quo
   const measure = async (workspace: string): Promise<Usage> => remember(workspace, await count(workspace))
   const problem = (usage: Usage): string | null =>
     isOver(usage)
-      ? `the workspace is over-full: ${Math.ceil(usage.bytes / MB)} MB of ${workspace_mb}, ` +
-        `${usage.files} files and folders of ${workspace_files}. Remove some: until then nothing more ` +
-        'can be written'
+      ? `the workspace is over its quota: ${Math.ceil(usage.bytes / MB)} MB of ${workspace_mb}, ` +
+        `${usage.files} files and folders of ${workspace_files}. Remove some: until then nothing more can ` +
+        'be written'
       : null
 
   return {
@@ -129,7 +129,7 @@ const GROWTH: Readonly<Record<string, (args: Record<string, unknown>) => number>
 /** A file tool that is refused if its output does not fit in the workspace. */
 export function withinQuota(tool: Tool, quota: Quota): Tool {
   const growth = GROWTH[tool.name]
-  if (growth === undefined) throw new Error(`[quota] nobody knows how much ${tool.name} writes`)
+  if (growth === undefined) throw new Error(`[quota] unknown write size of ${tool.name}`)
   return {
     ...tool,
     async run(args, context) {

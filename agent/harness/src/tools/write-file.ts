@@ -7,8 +7,8 @@ import { defineTool } from './parameters.ts'
 export const writeFileTool = defineTool({
   name: 'write_file',
   description:
-    'Create a file in the workspace, or replace one whole. Missing folders are made. To change a part ' +
-    'of a file, use edit_file.',
+    'Create a file in the workspace, or replace a whole file. Missing folders are created. To change a ' +
+    'part of a file, use edit_file.',
   parameters: z.strictObject({
     path: z.string().min(1).describe('relative to the workspace'),
     content: z.string(),

@@ -108,7 +108,7 @@ type IterationRef = { turn_id: string; iteration_index: number }
 function stillOurs({ log, lease }: TurnContext): void {
   const { answering, open } = log.position().conversation
   if (answering && open.length === 0) return
-  lease.end(new LeaseLost('another worker has answered the llm.request of this one'))
+  lease.end(new LeaseLost('another runner has answered the llm.request of this one'))
   lease.signal.throwIfAborted()
 }
 

@@ -126,7 +126,7 @@ const failOnEmptyAnswers = (turn: TurnContext): Again =>
   fail(turn, {
     reason: 'empty_llm_response',
     error_category: 'empty_response',
-    error: 'The model kept answering with nothing.',
+    error: 'The model repeatedly gave an empty answer.',
     retryable: true,
     attempts: turn.log.position().turn.empty_answers,
   })

@@ -21,8 +21,8 @@ export async function runAnswer(turn: TurnContext, calls: Calls): Again {
   for (const { tool_call_id, name } of calls.filter(isLost)) {
     const content = JSON.stringify(
       failure(
-        'not started: a secret in its arguments is not kept, and was lost with the worker that had it; ' +
-          'make the call again',
+        'not started: its arguments contained a secret, which is not stored and was lost with the runner ' +
+          'that had it; repeat the call',
       ),
     )
     await deps.commit([

@@ -165,12 +165,12 @@ test.each<[string, Answers, Answers, string]>([
     agentAsks(),
     'who are you',
   ],
-  ['an answer with nothing in it', [{ answer: { empty: true } }], agentAsks(), 'answered with nothing'],
+  ['an answer with nothing in it', [{ answer: { empty: true } }], agentAsks(), 'empty answer'],
   [
     'an expert that does not exist',
     [],
     agentAsks(consult('astrologer')),
-    'There is no expert named astrologer. There are: surveyor.',
+    'Unknown expert astrologer. Available: surveyor.',
   ],
 ])(
   '%s is an expert.failure beside a failed result, and the turn goes on',
@@ -199,7 +199,7 @@ test.each([
     { value: 'x' },
     ['look'],
     {},
-    /Tool execution failed: there is no tool named note; there are look/,
+    /Tool execution failed: unknown tool note; available: look/,
   ],
   [
     'a tool that changes things, by a pattern',
@@ -207,7 +207,7 @@ test.each([
     { value: 'x' },
     ['*'],
     {},
-    /there is no tool named note/,
+    /unknown tool note/,
   ],
   [
     "its agent's user",
@@ -215,7 +215,7 @@ test.each([
     { questions: [{ prompt: 'well?' }] },
     ['*', 'ask_user_question'],
     {},
-    /there is no tool named ask_user_question/,
+    /unknown tool ask_user_question/,
   ],
   [
     'a tool that needs an approval',

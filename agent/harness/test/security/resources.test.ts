@@ -55,7 +55,7 @@ describe.each(kinds)('%s', (kind, sandbox) => {
   test('many processes together do not have more memory than their command', async () => {
     const one = `perl -e '$x = "x" x (40 * 1024 * 1024); sleep 30; print "had it\\n"' &`
     const { error, output } = await run(`${one.repeat(8)} wait`)
-    expect(error).toContain('the command used more than 128 MB of memory, and was ended')
+    expect(error).toContain('the command used more than 128 MB of memory and was killed')
     expect(held('memory of many', !/^had it$/m.test(output))).toBe(true)
   })
 
@@ -131,8 +131,8 @@ describe('the quota of a workspace', async () => {
   test('a command that goes over it has an error, and nothing is written until there is space again', async () => {
     const { run, write, edit, path } = make()
     const over = await run('head -c 6000000 /dev/urandom > big')
-    expect(over.error).toMatch(/^Tool execution failed: the workspace is over-full: \d+ MB of 4/)
-    await expect(write('more.txt', 'x')).rejects.toThrow('the workspace is over-full')
+    expect(over.error).toMatch(/^Tool execution failed: the workspace is over its quota: \d+ MB of 4/)
+    await expect(write('more.txt', 'x')).rejects.toThrow('the workspace is over its quota')
     expect(existsSync(path('more.txt'))).toBe(false)
 
     const { output, workspace_full, error } = await run(
@@ -152,7 +152,7 @@ describe('the quota of a workspace', async () => {
   test('a command that writes on and on is ended soon after it went over', async () => {
     const { run } = make()
     const { error } = await run('n=0; while :; do n=$((n + 1)); head -c 500000 /dev/urandom > f$n; done')
-    expect(error).toContain('the workspace is over-full')
+    expect(error).toContain('the workspace is over its quota')
     tally('the quota: a writer without end', 1, 0)
   })
 
@@ -180,7 +180,7 @@ describe('the quota of a workspace', async () => {
   test('a file tool is refused what does not fit, and let through what shrinks', async () => {
     const { write, edit, path, context } = make()
     await write('a.txt', 'a'.repeat(3_000_000))
-    await expect(write('b.txt', 'b'.repeat(3_000_000))).rejects.toThrow('the workspace is over-full')
+    await expect(write('b.txt', 'b'.repeat(3_000_000))).rejects.toThrow('the workspace is over its quota')
     expect(existsSync(path('b.txt'))).toBe(false)
     writeFileSync(path('beside'), 'c'.repeat(3_000_000))
     await edit({ path: 'a.txt', old_string: 'aa', new_string: '', replace_all: true })

@@ -261,7 +261,7 @@ test.each([
     elapsed_ms: 1,
     content: {
       error:
-        'Tool execution failed: outcome unknown: the worker stopped while this tool was running; it ' +
+        'Tool execution failed: outcome unknown: the runner stopped while this tool was running; it ' +
         'may or may not have taken effect',
       outcome: 'unknown',
     },

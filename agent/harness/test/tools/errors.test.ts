@@ -135,7 +135,7 @@ test('a tool that nobody knows is refused by name, with the names there are', as
     elapsed_ms: 0,
     content: {
       error: expect.stringMatching(
-        /^Tool execution failed: there is no tool named delete_everything; there are read_file, write_file/,
+        /^Tool execution failed: unknown tool delete_everything; available: read_file, write_file/,
       ) as string,
     },
   })

@@ -38,7 +38,7 @@ test('a call whose secret was lost with its worker is not made with something el
   const events = await stage.events()
   expect(events.find(event => event.type === 'tool.result')?.data).toMatchObject({
     elapsed_ms: 0,
-    content: expect.stringContaining('make the call again'),
+    content: expect.stringContaining('repeat the call'),
   })
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
