@@ -5,7 +5,7 @@
 
 export type BarGroup = {
   name: string
-  /** One value a series; undefined leaves the place empty, a text stands in it. */ bars: readonly (
+  /** One value per series. Undefined leaves the place empty; a string is written in it. */ bars: readonly (
     number | string | undefined
   )[]
 }
@@ -13,7 +13,7 @@ export type BarChartOptions = { title: string; series: readonly string[]; format
 
 const [width, height] = [960, 540]
 const plot = { left: 72, right: 24, top: 84, bottom: 56 }
-// Told apart by people who do not see all colours (Okabe and Ito).
+// Colours that people with colour blindness can distinguish (Okabe and Ito).
 const COLOURS = [
   '#0072b2',
   '#d55e00',
@@ -34,14 +34,14 @@ const textOf = ({ x, y, content, anchor = 'start', size = 14 }: Text) =>
   `font-size="${size}">${escapeXml(content)}</text>`
 
 const LABEL = 11
-/** Pixels of a text, nearly: letters of this font are about so wide. */
+/** Approximate width of a text in pixels, from the average letter of this font. */
 const wide = (content: string, size: number) => content.length * size * 0.62
-/** From below upwards. */
+/** Text that runs upwards. */
 const standing = (content: string, x: number, y: number) =>
   `<text transform="translate(${x.toFixed(1)} ${y.toFixed(1)}) rotate(-90)" ` +
   `font-size="${LABEL}">${escapeXml(content)}</text>`
 
-/** A round number that is not below any value. */
+/** The next round number at or above the highest value. */
 function roundUp(highest: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(highest || 1))
   return ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find(factor => factor * magnitude >= highest) ?? 10) * magnitude
@@ -61,7 +61,7 @@ export function barChart(groups: readonly BarGroup[], { title, series, format }:
         bars.map(bar => (bar === undefined ? 0 : wide(typeof bar === 'string' ? bar : format(bar), LABEL))),
       ),
     )
-  // The longest name still has a gap to the next.
+  // Leaves a gap between the longest name and the next.
   const nameSize = Math.min(
     14,
     (14 * groupWidth * 0.95) / Math.max(1, ...groups.map(({ name }) => wide(name, 14))),

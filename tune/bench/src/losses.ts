@@ -10,7 +10,7 @@ import type { Table } from './matrix/tables.ts'
 
 export type LossRun = { config: string; losses: readonly number[] }
 
-/** How far a recipe's loss may end above bf16's. */
+/** How far a recipe's final loss may exceed bf16's. */
 const LOSS_LIMITS: Record<DemoConfig['recipe'], number> = {
   bf16: 0,
   fp8: 0.01,
@@ -56,7 +56,10 @@ export async function trainLosses({
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The mean of the last tenth of the steps: one step's loss is as much its batch's as the recipe's. */
+/**
+ * The mean of the last tenth of the steps, because the loss of a single step depends on its batch as much as
+ * on the recipe.
+ */
 export const finalLoss = (losses: readonly number[]) => mean(losses.slice(-Math.ceil(losses.length / 10)))
 
 /** A demonstration's losses, the mean of its seeds at each step. */
@@ -66,7 +69,7 @@ export const lossesOf = ({ losses }: Pick<DemoOutcome, 'losses'>): LossRun[] =>
     losses: (runs[0]?.points ?? []).map((_, i) => mean(runs.flatMap(({ points }) => points[i]?.[1] ?? []))),
   }))
 
-/** Each run's first and final loss, and how far the final one lies from bf16's. */
+/** Each run's first and final loss, and the difference of the final one from bf16's. */
 export function lossTable(runs: readonly LossRun[]): Table {
   const reference = runs.find(({ config }) => config === 'BF16')
   if (!reference) throw new Error('[lossTable] no BF16 run to compare with')
@@ -91,7 +94,7 @@ export function lossTable(runs: readonly LossRun[]): Table {
   }
 }
 
-/** One chart of all, one of each. */
+/** One chart of all runs, and one per run. */
 export function lossCharts(runs: readonly LossRun[]): { name: string; svg: string }[] {
   const points = (losses: readonly number[]) => losses.map((loss, i) => [i + 1, loss] as const)
   const one = ({ config, losses }: LossRun) => ({

@@ -1,6 +1,6 @@
 /**
- * result.json of one benchmark run: `bench sft` writes it, `bench matrix` reads it, and so may a run of
- * another program (contract T5).
+ * result.json of one benchmark run: `bench sft` and other programs' runs write it, `bench matrix` reads it
+ * (contract T5).
  */
 import { RECIPES } from '@cairn-tune/train/recipes'
 import { z } from 'zod'
@@ -17,12 +17,9 @@ const measured = z.object({
   steps: z.int().positive(),
   /** Seconds of all steps together. */
   seconds: z.number().positive(),
-  /** All trained slots over the whole run's step time: the spec's TPS. */
+  /** All trained tokens and padding over the whole run's step time: the spec's TPS. */
   tokens_per_second: rate,
-  /**
-   * Half of the steps after the first two were at least this fast; all steps where there are no more than
-   * two.
-   */
+  /** Median over the steps after the first two; over all steps if there are at most two. */
   tokens_per_second_p50: rate,
   /** Without padding. */
   real_tokens_per_second: rate,
@@ -34,7 +31,7 @@ const measured = z.object({
   estimated_bytes: bytes,
 })
 
-/** The cell is `OOM`: it was known before anything ran. */
+/** The cell is `OOM`: found before anything ran. */
 const outOfMemory = z.object({
   status: z.literal('oom'),
   needed_bytes: bytes,
@@ -49,27 +46,27 @@ export const resultSchema = z.object({
   /** The program measured: `cairn-tune`, or the baseline's name. */
   program: z.string().min(1),
   program_version: z.string(),
-  /** The model as the caller named it: a name on the hub or a directory. */
+  /** The model as the caller named it: a hub name or a directory. */
   model: z.string().min(1),
-  /** A recipe of ours, or the baseline's own name for what it ran, such as `nf4`. */
+  /** One of our recipes, or the baseline's own name for what it ran, such as `nf4`. */
   recipe: z.union([z.enum(RECIPES), z.string().min(1)]),
   /** Arithmetic of the base's matmuls. */
   matmul: z.string(),
-  /** Where the data came from. */
+  /** Source of the data. */
   dataset: z.string(),
   samples: z.int().positive(),
-  /** Not the whole benchmark: fewer samples or steps than it has. */
+  /** Fewer samples or steps than the whole benchmark. */
   is_short: z.boolean(),
   started_at: z.iso.datetime(),
   /** `linux x64, AMD EPYC …, 2 threads, avx512bf16`. */
   hardware: z.string(),
   threads: z.int().positive(),
-  /** Keys of the run that the spec's table fixes, and what else differs from the defaults. */
+  /** Settings that the spec's table fixes, and others that differ from the defaults. */
   config: z.record(z.string(), z.unknown()),
   outcome: z.discriminatedUnion('status', [measured, outOfMemory, unsupported]),
 })
 
 export type BenchmarkResult = z.infer<typeof resultSchema>
 
-/** Whether the base's weights came from the disk, layer by layer. */
+/** Whether the base's weights were streamed from disk, layer by layer. */
 export const isStreamed = ({ config }: BenchmarkResult): boolean => config['offload'] === 'disk'

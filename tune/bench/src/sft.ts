@@ -27,7 +27,7 @@ import {
 } from '@cairn-tune/weights'
 import { RESULT_FILE, SAMPLES, isStreamed, resultSchema, type BenchmarkResult } from './result.ts'
 
-/** The spec's table; nothing here can be chosen. */
+/** The spec's table. These settings cannot be changed. */
 export const FIXED = {
   max_seq_length: 2048,
   per_device_train_batch_size: 2,
@@ -36,13 +36,13 @@ export const FIXED = {
   lora_rank: 16,
   lora_alpha: 32,
 } as const
-/** The accuracy run's rate; the benchmark's table names none. */
+/** The accuracy run's rate, because the benchmark's table has none. */
 const LEARNING_RATE = 2e-4
 const HUB_DATASET = 'OpenLLM-Ro/ro_gsm8k'
 const OWN_DATASET = 'problems:ro'
-/** Steps that are left out of the median: caches fill, pages are touched for the first time. */
+/** Steps excluded from the median: caches fill, and pages are touched for the first time. */
 const WARM_UP = 2
-/** How an emulated card calls itself in a run's hardware. */
+/** Suffix of an emulated card in a run's hardware. */
 const EMULATED = 'emulated (no speed)'
 
 export type SftOptions = {
@@ -71,7 +71,7 @@ export type SftOutcome = {
   result: BenchmarkResult | undefined
 }
 
-/** Runs it, and writes result.json also where it does not fit or cannot be done; other errors leave none. */
+/** Runs the benchmark. Writes result.json also for out of memory and unsupported; other errors leave none. */
 export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
   const { recipe, signal, onNote, onStep } = options
   const directory = join(options.outputDir, `benchmark_sft_${recipe}`)
@@ -153,7 +153,7 @@ function flagsOf(
   )
 }
 
-/** The real data set where the hub's cache has it, else the generated problems. */
+/** The real data set if the hub's cache has it, otherwise the generated problems. */
 async function defaultDataset(): Promise<string> {
   try {
     await resolveRepo('dataset', HUB_DATASET, { env: { ...process.env, HF_HUB_OFFLINE: '1' } })

@@ -1,11 +1,11 @@
-/** How an evaluation is shown: one line drawn over on a terminal, a line now and then elsewhere. */
+/** Progress of an evaluation: one line redrawn on a terminal, a line now and then elsewhere. */
 import type { EvalProgress } from '@cairn-tune/bench'
 import type { CommandIo } from './command.ts'
 
 export type AnswersView = { answers: (progress: EvalProgress, what?: string) => void; end: () => void }
 
 const BAR = 20
-/** Where stderr is no terminal, a line for each of these shares. */
+/** If stderr is not a terminal, print a line after each of these shares. */
 const QUIET_SHARE = 0.25
 
 export function showAnswers({ note, terminal }: Pick<CommandIo, 'note' | 'terminal'>): AnswersView {

@@ -1,17 +1,17 @@
 /**
- * What a command is: a name of one or two words, how it is called, and a function from arguments to an exit
- * code. One file each, in commands/.
+ * The definition of a command: a name of one or two words, its usage, and a function from arguments to an
+ * exit code. One file each, in commands/.
  */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearestKey } from '@cairn-tune/train'
 import { type ExitCode, UsageError } from './exit.ts'
 
-/** The environment and output of a command. Data goes to `out`, messages for people to `note`. */
+/** The environment and output of a command. Data goes to `out`, messages to `note`. */
 export type CommandIo = {
   env: NodeJS.ProcessEnv
   out: (text: string) => void
   note: (line: string) => void
-  /** Where a line may be drawn over; undefined where stderr is no terminal. */
+  /** The terminal for redrawn lines. Undefined if stderr is not a terminal. */
   terminal: NodeJS.WriteStream | undefined
   /** Ctrl-C. */
   signal: AbortSignal
@@ -22,8 +22,8 @@ export type Command = {
   name: string
   summary: string
   /**
-   * Each way to call it, without the leading "cairn-tune", and what it does. Forms that begin with a space
-   * are options of the ones above.
+   * Each form of the call, without the leading "cairn-tune", and its description. Forms that begin with a
+   * space are options of the ones above.
    */
   usage: readonly (readonly [form: string, does: string])[]
   /** Printed under the usage by --help. */
@@ -62,7 +62,7 @@ function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], option
   }
 }
 
-/** Node's words for an unknown option speak of positionals; ours name the nearest one there is. */
+/** Node's message for an unknown option is about positionals; ours names the nearest option. */
 function parseErrorText({ message }: Error, known: readonly string[]): string {
   const [, option] = /^Unknown option '(?:--|-)([^'=]+)/.exec(message) ?? []
   if (option === undefined) return message
@@ -71,7 +71,7 @@ function parseErrorText({ message }: Error, known: readonly string[]): string {
   return `unknown option --${option}; ${advice}`
 }
 
-/** The usage of a command, a form a line. */
+/** The usage of a command, one form per line. */
 export function usageOf({ usage, more }: Pick<Command, 'usage' | 'more'>): string {
   const rows = usage.map(
     ([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn-tune ${form}`, does] as const,
@@ -79,7 +79,7 @@ export function usageOf({ usage, more }: Pick<Command, 'usage' | 'more'>): strin
   return table(rows) + (more ? `\n${more()}` : '')
 }
 
-/** Two columns, the first as wide as it must be. */
+/** Two columns; the first is as wide as its longest entry. */
 export function table(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length))
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd() + '\n').join('')
@@ -97,7 +97,7 @@ export function takePositionals<const N extends readonly string[]>(
   return given as unknown as { [K in keyof N]: string }
 }
 
-/** A whole number of an option. */
+/** Parses an option's whole number. */
 export function wholeNumber(name: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)

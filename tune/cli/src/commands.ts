@@ -1,4 +1,4 @@
-/** Every command, in the order that help lists them. */
+/** Every command, in the order of the help text. */
 import type { Command } from './command.ts'
 import { benchMatrix } from './commands/bench-matrix.ts'
 import { benchSft } from './commands/bench-sft.ts'

@@ -1,4 +1,4 @@
-/** Exit codes (contract T4), and which of them an error means. */
+/** Exit codes (contract T4), and the mapping from errors to them. */
 import { AskError } from '@cairn-tune/bench'
 import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
 import { InputError, UnsupportedError, WriteError } from '@cairn-tune/weights'
@@ -14,12 +14,12 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]['code']
 
-/** The command line is not understood. */
+/** The command line is invalid. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The engine's words for memory that the system does not give. */
+/** The engine's messages for a failed memory allocation. */
 const NO_MEMORY = /cannot allocate \d+ bytes$|not enough memory for scratch space/
 
 const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] = [
@@ -34,7 +34,7 @@ const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] 
 
 export type Failure = { code: ExitCode; message: string }
 
-/** The system refused a file or an address: no bug, and where in the code it happened helps nobody. */
+/** The system refused a file or an address. This is not a bug, so the stack is left out. */
 const isOfSystem = (error: Error) => 'syscall' in error && 'code' in error
 
 /**

@@ -12,12 +12,12 @@ const io: CommandIo = {
   signal: interrupt.signal,
 }
 
-// A reader that has seen enough (head, less) closes the pipe; that is no failure.
+// A reader such as head or less may close the pipe early. That is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.ok.code)
   throw error
 })
-// The first asks; a second one ends the process where it stands, as it does everywhere.
+// The first signal asks the command to stop; a second one kills the process.
 for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)))
 

@@ -1,5 +1,5 @@
 /**
- * How a run's steps are shown: one line drawn over on a terminal, a line now and then elsewhere, JSON for
+ * Progress of a run's steps: one line redrawn on a terminal, a line now and then elsewhere, JSON for
  * machines.
  */
 import { bytesText, type StepMetrics } from '@cairn-tune/train'
@@ -8,11 +8,11 @@ import type { CommandIo } from './command.ts'
 export type ProgressView = {
   note: (line: string) => void
   step: (metrics: StepMetrics) => void
-  /** Leaves the last line standing. */ end: () => void
+  /** Ends the line, which stays visible. */ end: () => void
 }
 
 const BAR = 20
-/** Where stderr is no terminal, seconds of steps between two lines. */
+/** Seconds between two lines if stderr is not a terminal. */
 const QUIET_SECONDS = 10
 
 export function showProgress(

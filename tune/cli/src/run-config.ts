@@ -1,4 +1,4 @@
-/** The configuration of a command that takes all of a run's keys: a YAML file, and flags that win over it. */
+/** The configuration of a command that takes all of a run's keys: a YAML file, overridden by flags. */
 import { readFile } from 'node:fs/promises'
 import { configKeys, readConfig, type TrainConfig } from '@cairn-tune/train'
 import { InputError } from '@cairn-tune/weights'

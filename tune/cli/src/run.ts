@@ -1,6 +1,6 @@
 /**
- * The command line without its process: finds the command, runs it, and turns an error into a message and an
- * exit code. Tests call it with streams of their own.
+ * The command line without its process: finds the command, runs it, and maps an error to a message and an
+ * exit code. Tests call it with their own streams.
  */
 import { nearestKey } from '@cairn-tune/train'
 import { type CommandIo, usageOf } from './command.ts'
@@ -38,7 +38,7 @@ function unknownCommand(first: string, second: string | undefined): UsageError {
   )
 }
 
-/** Runs one command to its end; `argv` is what follows `cairn-tune`. */
+/** Runs one command; `argv` is what follows `cairn-tune`. */
 export async function main(argv: readonly string[], io: CommandIo): Promise<ExitCode> {
   try {
     return await run(argv, io)

@@ -1,10 +1,10 @@
-/** What a demonstration found, as the spec's accuracy table and what belongs beside it. */
+/** Tables of a demonstration: the spec's accuracy table, and one with further scores. */
 import type { Table } from '../matrix/tables.ts'
 import type { DemoOutcome, Scored } from './outcome.ts'
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Between seeds; undefined where there is one. */
+/** Spread over the seeds. Undefined for a single seed. */
 function spread(values: readonly number[]): number | undefined {
   if (values.length < 2) return undefined
   const middle = mean(values)
@@ -39,7 +39,7 @@ function mainTable({ scored, untrained }: DemoOutcome): Table {
   }
 }
 
-/** Adapters of quantised recipes on both bases, and what each adapter costs in English. */
+/** Adapters of quantised recipes on both bases, and what each adapter costs in English accuracy. */
 function sideTable({ scored, untrained }: DemoOutcome): Table {
   const rows = grouped(scored).map(([config, runs]) => {
     const of = (base: Scored['base'], language: 'romanian' | 'english') => {

@@ -1,4 +1,4 @@
-/** What the demonstration's models are taught and asked (contract T8). */
+/** Training data and questions of the demonstration (contract T8). */
 import {
   createRandom,
   generateProblems,
@@ -9,18 +9,18 @@ import {
   type Split,
 } from '@cairn-tune/train'
 
-/** Problems of these lengths: shorter ones are learnt so well that no recipe differs from another. */
+/** Problem lengths. Shorter problems are learnt so well that the recipes show no difference. */
 const STEPS = { minSteps: 3, maxSteps: 4 }
 
 /**
- * The largest number. With numbers to 999 a base of this size reads every problem and, after 8 million
+ * The largest number. With numbers up to 999 a base of this size reads every problem but, after 8 million
  * tokens, still gets every third sum wrong.
  */
 const MAX_NUMBER = 200
 
 /**
- * The templates without a division. With all templates, a base of this size trains several times longer
- * before it reads numbers.
+ * The templates without a division. With all templates a base of this size trains several times longer before
+ * it reads numbers.
  */
 const TEMPLATES: readonly string[] = [
   'two-goods',
@@ -38,14 +38,17 @@ const TEMPLATES: readonly string[] = [
   'three-days',
   'market-day',
 ]
-/** The generator gives each of its templates in turn; this many problems have at least one in two of ours. */
+/**
+ * The generator uses its templates in turn. Drawing this many per problem suffices, as at least half of them
+ * are ours.
+ */
 const DRAWN_PER_PROBLEM = 2
 
 const PER_SEED = 4000
 
 /**
- * Problems of our templates. Drawn with one seed after the other: a template that runs out of sums tells the
- * same ones about other people and things.
+ * Draws problems of our templates, one seed after another. A template that runs out of sums repeats them with
+ * other people and things.
  */
 function drawProblems(language: Language, split: Split, count: number, seed: number): Problem[] {
   const found: Problem[] = []
@@ -73,8 +76,8 @@ const rowOf = ({ question, answer }: Problem): TrainingRow => ({
 })
 
 /**
- * A Romanian problem without what it asks for and without its answer: the words become known, how to solve
- * anything with them does not.
+ * A Romanian problem without its question and its answer: it teaches the words, not how to solve anything
+ * with them.
  */
 function statementOf({ question }: Problem): TrainingRow {
   const sentences = question.match(/[^.?]+[.?]\s*/g) ?? []
@@ -86,8 +89,8 @@ function statementOf({ question }: Problem): TrainingRow {
 }
 
 /**
- * Plain sums of the sizes that the problems have, as their steps write them. A model of this size reads a
- * problem long before it can add: with few sums it set up every step of 500 problems right and got half of
+ * Plain sums of the sizes that occur in the problems, written as in their steps. A model of this size reads a
+ * problem long before it can add: with few sums it set up every step of 500 problems right but got half of
  * the additions and four fifths of the subtractions wrong.
  */
 function drawSum({ pick, between }: Random): TrainingRow {
@@ -128,7 +131,7 @@ export function baseRows({ problems, statements, sums, seed }: BaseDataOptions):
 export const adapterRows = ({ problems, seed }: { problems: number; seed: number }): TrainingRow[] =>
   drawProblems('ro', 'train', problems, seed + 2000).map(rowOf)
 
-/** Questions of the test half, which no model is trained on. */
+/** Questions of the test half. No model is trained on them. */
 export const testQuestions = ({
   language,
   problems,

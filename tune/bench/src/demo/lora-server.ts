@@ -1,13 +1,10 @@
-/**
- * An adapter's stay on a running server: loaded by its name, used, unloaded whatever happens (the spec's two
- * endpoints).
- */
+/** Loads an adapter on a running server, uses it, and unloads it in any case (the spec's two endpoints). */
 import type { Dtype } from '@cairn-tune/ops'
 import { InputError } from '@cairn-tune/weights'
 
-/** A server of the completions API, however it was started. */
+/** A server of the completions API. */
 export type RunningServer = { url: string; close: () => Promise<void> }
-/** `storage` is how the server keeps the projections of the base. */
+/** `storage` is the dtype in which the server stores the projections of the base. */
 export type StartServer = (options: {
   model: string
   storage: Dtype

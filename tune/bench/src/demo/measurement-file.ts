@@ -1,12 +1,12 @@
-/** Parts of a long measurement, kept as they end, so that an interrupted one goes on where it was. */
+/** Saves each part of a long measurement when it ends, so that an interrupted measurement resumes. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { writeTextAtomically } from '@cairn-tune/weights'
 import { z } from 'zod'
 
 /**
- * Reads the file when it was made of the same things, else measures and writes it. `madeOf` is whatever
- * decides the value; `fresh` measures in any case.
+ * Reads the file if it was made from the same inputs. Otherwise measures and writes it. `madeOf` holds
+ * everything that determines the value; `fresh` always measures.
  */
 export async function readOrMeasure<T>(
   { path, madeOf, schema, fresh }: { path: string; madeOf: unknown; schema: z.ZodType<T>; fresh: boolean },
@@ -22,7 +22,7 @@ export async function readOrMeasure<T>(
   return value
 }
 
-/** Undefined where there is no file, or one that was cut: both are measured again. */
+/** Undefined if the file does not exist or is truncated. Both cases are measured again. */
 async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''

@@ -10,7 +10,7 @@ import { encodeFloats, makeDirectory, writeCheckpoint, type TensorToWrite } from
 import type { BasePlan } from './plan.ts'
 import { END_OF_TEXT } from './train-tokenizer.ts'
 
-/** Larger than that of the published models: a narrow one learns the sooner for it. */
+/** Larger than in the published models: with a narrow model this speeds up training. */
 const SPREAD = 0.04
 
 const configJsonOf = ({ vocabulary, hidden, ffn, layers, heads, kvHeads, headDim }: BasePlan) => ({
@@ -37,7 +37,7 @@ const weightsOf = (plan: BasePlan) =>
 export const countParameters = (plan: BasePlan) =>
   weightsOf(plan).reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)
 
-/** Writes the model; the same plan gives the same bytes. */
+/** Writes the model. The same plan gives the same bytes. */
 export async function writeNewBase(
   directory: string,
   plan: BasePlan,
@@ -58,13 +58,16 @@ export async function writeNewBase(
     await writeFile(join(directory, name), text)
 }
 
-/** Norms of 1, the rest normal; what writes to the residual stream is smaller the more layers do. */
+/**
+ * Norms are 1, the rest is normally distributed. Matrices that write to the residual stream are scaled down
+ * with the number of layers.
+ */
 function initial(name: string, shape: readonly number[], { seed, layers }: BasePlan): Float32Array {
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1))
   if (shape.length === 1) return values.fill(1)
   const spread = /\.(?:o_proj|down_proj)\./.test(name) ? SPREAD / Math.sqrt(2 * layers) : SPREAD
   const { next } = createRandom(seed, ...new TextEncoder().encode(name))
-  // Box and Muller: two normal numbers of two uniform ones, the first in (0, 1].
+  // Box and Muller: two normal numbers from two uniform ones, the first in (0, 1].
   for (let i = 0; i < values.length; i += 2) {
     const [radius, angle] = [spread * Math.sqrt(-2 * Math.log(1 - next())), 2 * Math.PI * next()]
     values[i] = radius * Math.cos(angle)

@@ -1,4 +1,4 @@
-/** accuracy.json: what a demonstration found. The matrix reads it for its accuracy table. */
+/** accuracy.json: the result of a demonstration. The matrix reads its accuracy table from it. */
 import { z } from 'zod'
 
 const score = z.object({ accuracy: z.number(), stderr: z.number(), correct: z.int(), total: z.int() })
@@ -6,7 +6,7 @@ const score = z.object({ accuracy: z.number(), stderr: z.number(), correct: z.in
 const scored = z.object({
   config: z.string(),
   seed: z.int(),
-  /** What served the adapter: the base as its recipe stores it, or the plain one. */
+  /** The base that served the adapter: as its recipe stores it, or unquantised. */
   base: z.enum(['own', 'bf16']),
   romanian: score,
   english: score,
@@ -19,7 +19,7 @@ const loss = z.object({
   seconds: z.number(),
 })
 
-/** What a base or an adapter is worth: accuracy in both languages. */
+/** Accuracy of a base or an adapter in both languages. */
 export const bothSchema = z.object({ romanian: score, english: score })
 
 /** One adapter: how it was trained, and its scores on each base that served it. */

@@ -1,6 +1,6 @@
 /**
- * What a demonstration does: sizes of model and data, and the configuration of its runs. One value decides
- * everything, so that its hash names a cached base.
+ * What a demonstration does: sizes of model and data, and the configuration of its runs. The hash of this
+ * value names a cached base.
  */
 import type { TrainConfig } from '@cairn-tune/train'
 import type { MatmulName, Recipe } from '@cairn-tune/train/recipes'
@@ -60,7 +60,7 @@ export const FULL: DemoPlan = {
   questions: 500,
 }
 
-/** Every part in under a minute or two; the numbers mean nothing. */
+/** Each part takes at most a minute or two. The numbers mean nothing. */
 export const QUICK: DemoPlan = {
   base: {
     ...FULL.base,
@@ -76,7 +76,7 @@ export const QUICK: DemoPlan = {
   questions: 50,
 }
 
-/** Slots of a row of the base's training, one row a step. */
+/** Tokens per row when the base is trained, one row per step. */
 const BASE_ROW = 1024
 
 export const baseTrainConfig = (
@@ -103,7 +103,7 @@ export const baseTrainConfig = (
   save_total_limit: 1,
 })
 
-/** The spec's configuration of accuracy runs, but for the learning rate where the plan has another. */
+/** The spec's configuration of accuracy runs, except for a learning rate that the plan sets. */
 export const adapterTrainConfig = (
   { adapter }: DemoPlan,
   { recipe, matmul }: DemoConfig,

@@ -24,8 +24,8 @@ export const writeRows = (path: string, rows: readonly TrainingRow[]) =>
   writeTextAtomically(path, rows.map(row => `${JSON.stringify(row)}\n`).join(''))
 
 /**
- * Directory of the trained base. Throws the signal's reason when interrupted; the next call goes on from the
- * last checkpoint.
+ * Returns the directory of the trained base. Throws the signal's reason when interrupted; the next call
+ * resumes from the last checkpoint.
  */
 export async function prepareBase({
   plan,
@@ -43,7 +43,7 @@ export async function prepareBase({
   const [untrained, dataset] = [join(directory, 'untrained'), join(directory, 'train.jsonl')]
   if (!(await exists(join(untrained, 'config.json')))) {
     await rm(untrained, { recursive: true, force: true })
-    // The corpus has both languages, so that Romanian words get as few tokens as English ones.
+    // The corpus has both languages, so that Romanian words take as few tokens as English ones.
     const corpus = [...rows, ...adapterRows({ problems: VOCABULARY_PROBLEMS, seed: plan.base.seed })].map(
       ({ prompt, completion }) => prompt + completion,
     )
@@ -75,7 +75,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** Includes the rows, because another problem generator needs another base. */
+/** Includes the rows, because a change of the problem generator needs a new base. */
 const hashOf = (plan: DemoPlan, rows: readonly TrainingRow[]) =>
   createHash('sha256')
     .update(

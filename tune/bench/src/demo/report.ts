@@ -1,4 +1,4 @@
-/** A demonstration as one HTML file that needs nothing beside it. */
+/** A demonstration as one self-contained HTML file. */
 import { z } from 'zod'
 import { barChart } from '../bar-chart.ts'
 import { lossCharts, lossTable, lossesOf } from '../losses.ts'
@@ -18,7 +18,7 @@ function tableHtml({ title, columns, rows, notes }: Table): string {
   return `<h2>${escapeHtml(title)}</h2><table>${head}<tbody>${body}</tbody></table>${below}`
 }
 
-/** Accuracy, and the losses where there is a bf16 run to compare with. */
+/** Accuracy, and losses if there is a bf16 run to compare with. */
 export const demoTables = (outcome: DemoOutcome): Table[] => {
   const runs = lossesOf(outcome)
   return [
@@ -51,7 +51,9 @@ function accuracyChart({ scored, untrained }: DemoOutcome): string {
 
 const sizes = z.object({ base: z.object({ steps: z.number() }) })
 
-/** Smaller than the full demonstration, the base has learned nothing that an adapter could build on. */
+/**
+ * In a run smaller than the full demonstration the base has learned nothing that an adapter could build on.
+ */
 function quickNote({ plan }: DemoOutcome): string {
   const parsed = sizes.safeParse(plan)
   if (!parsed.success || parsed.data.base.steps >= FULL.base.steps) return ''

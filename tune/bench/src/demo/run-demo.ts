@@ -1,10 +1,10 @@
 /**
- * The demonstration (contract T6, T8): a base that knows English problems and no Romanian, an adapter
- * for Romanian in each recipe, and what each is worth.
+ * The demonstration (contract T6, T8): a base that knows English problems and no Romanian, an adapter for
+ * Romanian in each recipe, and the accuracy of each.
  *
  * Each adapter is trained, loaded into a running server, asked all questions fifty at a time, and unloaded.
- * Adapters of quantised recipes are scored on the base they were trained on and on the plain one. What was
- * measured is kept in the output directory: the same call goes on after an interruption.
+ * Adapters of quantised recipes are scored on the base they were trained on and on the unquantised one.
+ * Results are saved in the output directory, so the same call resumes after an interruption.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export type DemoOptions = {
   configs: readonly DemoConfig[]
   seeds: readonly number[]
   outputDir: string
-  /** Measures again what the output directory has already. */
+  /** Measures again even if the output directory has a result. */
   fresh: boolean
   cacheDir: string
   startServer: StartServer
@@ -34,7 +34,7 @@ export type DemoOptions = {
   onProgress?: ((progress: DemoProgress) => void) | undefined
 }
 
-/** `what` names the part that the numbers are of. */
+/** `what` names the part that the numbers belong to. */
 export type DemoProgress = { what: string } & ({ step: StepMetrics } | { answers: EvalProgress })
 
 const QUESTIONS_SEED = 4
@@ -108,8 +108,8 @@ type RowPlace = {
 }
 
 /**
- * Trains an adapter and asks it, on the base as its recipe stores it and, where that is another, on the plain
- * one.
+ * Trains an adapter and scores it on the base as its recipe stores it and, if that differs, on the
+ * unquantised one.
  */
 async function measureRow(
   options: DemoOptions,
@@ -164,10 +164,10 @@ type Asked = {
   model: string
   what: string
   directory: string
-  /** Names the base, for the files. */ on: string
+  /** Name of the base, for the files. */ on: string
 }
 
-/** Accuracy in both languages: what the adapter brings, and what it costs. */
+/** Accuracy in both languages: what the adapter gains, and what it costs. */
 async function scoreBoth(
   { plan, signal, onProgress }: DemoOptions,
   { url, model, what, directory, on }: Asked,
@@ -179,7 +179,7 @@ async function scoreBoth(
       seed: QUESTIONS_SEED,
     })
     const outputDir = join(directory, `${on}-${name}`)
-    // Answers of an earlier demonstration are another adapter's.
+    // Answers of an earlier demonstration belong to another adapter.
     await rm(outputDir, { recursive: true, force: true })
     const { scores } = await evaluate({
       url,

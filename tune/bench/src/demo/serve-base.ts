@@ -1,6 +1,6 @@
 /**
- * The demonstration's server: this package's own, in the same process, with adapters loaded over HTTP as any
- * client would.
+ * The demonstration's server: this package's own, in the same process. Adapters are loaded over HTTP as by
+ * any client.
  */
 import type { Dtype } from '@cairn-tune/ops'
 import { startServer, type Quantization } from '@cairn-tune/serve'

@@ -1,24 +1,24 @@
 /**
  * A byte-level BPE tokenizer for a small model made from scratch: words of the corpus become single tokens,
- * every digit stays one.
+ * every digit stays a token.
  *
- * A word of a template has about six letters; with bytes alone a problem would be five times as long, and as
+ * A word of a template has about six letters. With bytes alone a problem would be five times as long, and as
  * slow to train on.
  */
 
-/** The end of every document, and padding; its id is its place. */
+/** Marks the end of every document, and padding. The id is the index. */
 const SPECIAL = ['<|endoftext|>'] as const
 export const END_OF_TEXT = 0
 
 /**
- * A digit, or letters or signs with the space before them; what JavaScript and the tokenizer library's Rust
- * both read alike. The space before a number is a token: a mark of where one starts.
+ * A digit, or letters or signs with the space before them. JavaScript and the tokenizer library's Rust read
+ * this pattern alike. The space before a number is its own token and marks where the number starts.
  */
 const PIECES = String.raw`\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+`
 
 /**
- * The sign that stands for a byte in byte-level vocabularies: itself where it is visible, else the next free
- * one from U+0100 on.
+ * The character that stands for a byte in byte-level vocabularies: the byte's own if visible, otherwise the
+ * next free one from U+0100 on.
  */
 const SIGNS: readonly string[] = (() => {
   const isVisible = (byte: number) =>

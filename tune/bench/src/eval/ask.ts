@@ -1,4 +1,4 @@
-/** One question to a completions server, asked again where that can help. */
+/** Sends one question to a completions server, with retries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
@@ -6,14 +6,14 @@ import { z } from 'zod'
 export type AskOptions = {
   url: string
   headers?: Record<string, string>
-  /** Times a request is made before it counts as failed. */
+  /** Attempts before a request counts as failed. */
   attempts: number
   timeoutMs: number
   signal?: AbortSignal | undefined
   wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
-/** `finishReason` is kept for whoever reads the audit: `length` says that the reply was cut. */
+/** `finishReason` is kept for readers of the audit: `length` means that the reply was cut. */
 export type Reply = {
   text: string
   finishReason: string | undefined
@@ -32,7 +32,7 @@ const replySchema = z.looseObject({
     .nullish(),
 })
 
-/** The server answered, and not with a completion. */
+/** The server's answer is not a completion. */
 export class AskError extends Error {
   override name = 'AskError'
   readonly isRetryable: boolean
@@ -42,10 +42,10 @@ export class AskError extends Error {
   }
 }
 
-/** What was wrong with the request stays wrong; everything else may pass. */
+/** Retry only if the failure may be transient. A request that is invalid stays invalid. */
 const isRetryableStatus = (status: number) => status >= 500 || status === 408 || status === 429
 
-/** Before the second attempt 1 s, then 1, 2, 4 … up to 10 s, as the harness waits. */
+/** 1 s before the second attempt, then 1, 2, 4 … up to 10 s, as in the harness. */
 const waitMsAfter = (attempt: number) => Math.min(10_000, Math.max(1000, 500 * 2 ** (attempt - 1)))
 
 const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
@@ -90,7 +90,7 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
       { cause: error },
     )
   }
-  // Nothing of that name is there: neither model nor path comes by being asked again.
+  // An unknown model or path stays unknown on a retry.
   if (response.status === 404)
     throw new InputError(
       `POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists the ` +
@@ -118,13 +118,13 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
   }
 }
 
-/** What an error object of the API says; else the text as it came. */
+/** The message of the API's error object, or the text itself. */
 function messageOf(text: string): string {
   const parsed = z.object({ error: z.object({ message: z.string() }) }).safeParse(parseJson(text))
   return parsed.success ? parsed.data.error.message : text.slice(0, 500)
 }
 
-/** Undefined is no completion either; the caller says so. */
+/** Undefined is not a completion either; the caller reports it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -134,7 +134,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Node hides what happened (connection refused, reset) in the cause of "fetch failed", and for a name with
+ * Node hides the reason (connection refused, reset) in the cause of "fetch failed", and for a name with
  * several addresses in the code.
  */
 function describe(error: unknown): string {

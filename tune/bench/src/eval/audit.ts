@@ -1,8 +1,9 @@
 /**
- * Every generation of an evaluation, one JSON line each, written as it comes.
+ * Every generation of an evaluation, one JSON line each, written as it arrives.
  *
- * The first line says what was asked of whom; the file of another evaluation is never continued, and replaced
- * only where it has no generation. A line cut by a crash is taken off, its question asked again.
+ * The first line identifies the questions and the server. The file of another evaluation is never continued,
+ * and is replaced only if it has no generation. A line truncated by a crash is removed and its question asked
+ * again.
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { InputError } from '@cairn-tune/weights'
@@ -17,7 +18,7 @@ const generationSchema = z.object({
   finish_reason: z.string().optional(),
   prompt_tokens: z.number().optional(),
   completion_tokens: z.number().optional(),
-  /** By filter: what was taken from the reply, and whether it is right. */
+  /** By filter: the answer extracted from the reply, and whether it is right. */
   extracted: z.record(z.string(), z.string()),
   is_right: z.record(z.string(), z.boolean()),
 })
@@ -31,7 +32,7 @@ export type Audit = {
   close: () => Promise<void>
 }
 
-/** Opens the audit file at a path, with the generations that it already has. */
+/** Opens the audit file at a path and reads the generations that it has. */
 export async function openAudit(
   path: string,
   header: { fingerprint: string } & Record<string, unknown>,
@@ -56,7 +57,7 @@ export async function openAudit(
   return { done, append: generation => appendLine(file, generation), close: () => file.close() }
 }
 
-/** One call a line, so that lines of several replies never mix. */
+/** One write call per line, so that lines of several replies never mix. */
 const appendLine = (file: FileHandle, value: object) => file.appendFile(`${JSON.stringify(value)}\n`)
 
 const notOurs = (path: string) =>

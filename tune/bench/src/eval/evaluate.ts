@@ -25,7 +25,7 @@ export type EvalOptions = {
   /** The model or adapter, as the server names it. */
   model: string
   questions: readonly Question[]
-  /** Where the questions came from, for the record. */
+  /** Source of the questions, for the result file. */
   source: string
   outputDir: string
   concurrency?: number
@@ -39,7 +39,7 @@ export type EvalOptions = {
 export type EvalProgress = { done: number; total: number; correct: number }
 export type EvalResult = {
   scores: Record<FilterName, Score>
-  /** Replies cut at the longest length. */ cut: number
+  /** Replies cut at the maximum length. */ cut: number
   resumed: number
   seconds: number
 }
@@ -48,8 +48,8 @@ export const AUDIT_FILE = 'samples_gsm8k.jsonl'
 export const RESULTS_FILE = 'results.json'
 
 /**
- * Asks what the audit file does not have yet, then scores all of it. A failed request ends the evaluation;
- * what was answered by then is kept.
+ * Asks the questions that the audit file does not have yet, then scores all of them. A failed request ends
+ * the evaluation; earlier answers are kept.
  */
 export async function evaluate(options: EvalOptions): Promise<EvalResult> {
   const {
@@ -119,7 +119,7 @@ export async function evaluate(options: EvalOptions): Promise<EvalResult> {
   }
   const workers = Array.from({ length: concurrency }, () =>
     ask50().catch((error: unknown) => {
-      // The first failure is the reason of all that follow.
+      // The first failure causes all that follow.
       if (!failed.signal.aborted) failed.abort(error)
     }),
   )
@@ -144,7 +144,7 @@ export async function evaluate(options: EvalOptions): Promise<EvalResult> {
   return result
 }
 
-/** With the names that the harness gives its results, so that both are read alike. */
+/** Uses the harness's names for results, so that both can be read alike. */
 function resultsOf(
   { scores, cut, resumed, seconds }: EvalResult,
   config: { url: string; model: string; source: string; concurrency: number; attempts: number },
@@ -198,7 +198,7 @@ function scoreReply(
   }
 }
 
-/** `http://host:port` is as good as the whole address. */
+/** Completes `http://host:port` to the address of the endpoint. */
 export function completionsUrl(url: string): string {
   const parsed = URL.parse(url)
   if (!parsed || !/^https?:$/.test(parsed.protocol))
@@ -208,10 +208,7 @@ export function completionsUrl(url: string): string {
   return new URL(`${path.endsWith('/v1') ? path : `${path}/v1`}/completions`, parsed).href
 }
 
-/**
- * The port is left out: the same questions to the same adapter, on a server started anew, go on where they
- * stopped.
- */
+/** Leaves out the port, so that the same questions to the same adapter resume on a restarted server. */
 function fingerprintOf(url: string, model: string, questions: readonly Question[]): string {
   const { hostname, pathname } = new URL(url)
   return createHash('sha256')

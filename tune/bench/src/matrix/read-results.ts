@@ -1,4 +1,4 @@
-/** Results of runs on disk, ours and the baseline's, wherever below a directory they lie. */
+/** Finds result files of our runs and the baseline's in a directory tree. */
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InputError } from '@cairn-tune/weights'
@@ -22,7 +22,7 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
   throw new InputError(`${path}: not a benchmark's result: ${z.prettifyError(parsed.error)}`)
 }
 
-/** A file, or every result.json below a directory; later runs come last. */
+/** Reads one file, or every result.json below a directory, sorted so that later runs come last. */
 export async function readResults(path: string): Promise<BenchmarkResult[]> {
   const found = await stat(path).catch((error: unknown) => {
     throw new InputError(

@@ -19,19 +19,16 @@ export type BaselineOptions = {
   recipes: readonly string[]
   outputDir: string
   settings: RunSettings
-  /** Also what has a result with these settings already. */
+  /** Also runs cells that have a result with these settings. */
   fresh: boolean
   signal?: AbortSignal
   onNote?: (line: string) => void
 }
 
-/** What the baseline runs, NF4 being the reference. */
+/** Recipes of the baseline. NF4 is the reference. */
 export const BASELINES = ['nf4', 'bf16', 'fp32'] as const
 
-/**
- * Throws unless a Python can be started and has what the baseline imports: before hours of other runs, not
- * after.
- */
+/** Throws unless Python starts and has what the baseline imports. Called before the hours of other runs. */
 export async function checkPython(python: string): Promise<void> {
   await promisify(execFile)(python, ['-c', 'import peft, torch, transformers']).catch(
     (cause: NodeJS.ErrnoException & { stderr?: string }) => {
@@ -53,7 +50,7 @@ export async function checkPython(python: string): Promise<void> {
 const PROBLEMS = 7473
 const SEED = 42
 
-/** Runs what is missing. What the script cannot do stays unmeasured, and is told. */
+/** Runs the missing cells. A cell that the script cannot run stays unmeasured and is reported. */
 export async function runBaseline({
   python,
   script,

@@ -1,6 +1,6 @@
 /**
- * Models × recipes, each in a process of its own, so that peak memory is that run's and a run that dies takes
- * no other with it.
+ * Models × recipes, each in its own process, so that peak memory is that run's own and a crash ends no other
+ * run.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,16 +16,16 @@ export type MatrixOptions = {
   models: readonly string[]
   recipes: readonly Recipe[]
   outputDir: string
-  /** The benchmark script; model, recipe and flags come after it. */
+  /** The benchmark script, followed by model, recipe and flags. */
   command: readonly string[]
   settings: RunSettings
-  /** Also what has a result with these settings already. */
+  /** Also runs cells that have a result with these settings. */
   fresh: boolean
   signal?: AbortSignal
   onCell?: (cell: MatrixCell) => void
 }
 
-/** `failed` leaves its cell unmeasured; the other runs go on. */
+/** `failed` leaves its cell unmeasured; the other runs continue. */
 export type MatrixCell = { model: string; recipe: Recipe } & (
   | { state: 'started' }
   | { state: 'kept' | 'done'; result: BenchmarkResult }
@@ -33,8 +33,8 @@ export type MatrixCell = { model: string; recipe: Recipe } & (
 )
 
 /**
- * Runs what is missing, one after the other: two at once would measure each other. Results stay on disk;
- * returns how many runs left none.
+ * Runs the missing cells one after the other, since concurrent runs would slow each other down. Results stay
+ * on disk. Returns the number of runs that left none.
  */
 export async function runMatrix(options: MatrixOptions): Promise<{ failed: number }> {
   const { models, recipes, outputDir, settings, fresh, onCell } = options
@@ -53,7 +53,7 @@ export async function runMatrix(options: MatrixOptions): Promise<{ failed: numbe
       const startedAt = Date.now()
       const exit = await runOne(model, recipe, modelDir, options)
       options.signal?.throwIfAborted()
-      // Out of memory and unsupported end with an exit code of their own, and with a result that says so.
+      // Out of memory and unsupported have their own exit codes, and leave a result that records them.
       const isNew = await stat(path).then(
         ({ mtimeMs }) => mtimeMs >= startedAt - 1000,
         () => false,
@@ -87,7 +87,7 @@ async function runOne(
     env: { ...process.env, OUTPUT_DIR: modelDir },
     stdio: ROWS_TO_STDERR,
   })
-  // The child saves what it has on SIGINT, as it does when it runs alone.
+  // The child saves its state on SIGINT, as it does when it runs alone.
   const stop = () => child.kill('SIGINT')
   signal?.addEventListener('abort', stop, { once: true })
   try {

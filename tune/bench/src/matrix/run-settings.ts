@@ -1,4 +1,4 @@
-/** What is alike in every run of a matrix, and which results on disk were measured so. */
+/** Settings common to every run of a matrix, and which results on disk were measured with them. */
 import type { StdioOptions } from 'node:child_process'
 import { OWN_PROGRAM } from './tables.ts'
 import { SAMPLES, type BenchmarkResult } from '../result.ts'
@@ -8,17 +8,15 @@ export type RunSettings = {
   samples?: number | undefined
   maxSteps?: number | undefined
   threads?: number | undefined
-  /** Ours only, as the next one is. */ memory?: string | undefined
-  /** `disk` where the base is streamed from there. */
+  /** Our program only, and so is the next one. */ memory?: string | undefined
+  /** `disk` streams the base from there. */
   offload?: string | undefined
 }
 
-/**
- * How a run is started: stdout is for the matrix' own table, what a run prints is for the person who waits.
- */
+/** Child output goes to stderr: stdout is for the matrix's own table. */
 export const ROWS_TO_STDERR: StdioOptions = ['ignore', 2, 2]
 
-/** For the benchmark script, or for the baseline's. */
+/** Flags for our benchmark script, or for the baseline's. */
 export function flagsOf(
   { samples, maxSteps, threads, memory, offload }: RunSettings,
   program: 'own' | 'baseline',
@@ -33,7 +31,10 @@ export function flagsOf(
   return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 }
 
-/** Whether a result is of such a run: a short one does not stand for a whole one, nor two threads for one. */
+/**
+ * Whether a result was measured with these settings. A short run does not stand for a whole one, nor two
+ * threads for one.
+ */
 export function isMeasuredWith({ program, samples, config }: BenchmarkResult, wanted: RunSettings): boolean {
   const isSame = (key: string, value: unknown) => (config[key] ?? undefined) === value
   return (

@@ -1,14 +1,11 @@
-/**
- * The tables of throughput in the spec's shape, and how a table prints. Pure: from measurements to rows to
- * Markdown.
- */
+/** The throughput tables in the spec's shape, and their Markdown. Pure functions. */
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
 import { isStreamed, type BenchmarkResult } from '../result.ts'
 
 /** `null` is a cell that was never run. */
 export type Cell = BenchmarkResult | null
 
-/** A table as it is printed: the first column names the row. */
+/** A table as printed. The first column names the row. */
 export type Table = {
   title: string
   columns: readonly string[]
@@ -23,13 +20,13 @@ export const OWN_PROGRAM = 'cairn-tune'
 const NOT_APPLICABLE = '-'
 const UNMEASURED = 'TODO'
 
-/** Thousands with three digits that count: 0.35k, 8.41k, 18.3k, 121k. */
+/** Thousands with three significant digits: 0.35k, 8.41k, 18.3k, 121k. */
 export function formatThousands(tokensPerSecond: number): string {
   const thousands = tokensPerSecond / 1000
   return `${thousands.toFixed(thousands >= 100 ? 0 : thousands >= 10 ? 1 : 2)}k`
 }
 
-/** What a throughput cell says. */
+/** Text of a throughput cell. */
 export function formatCell(cell: Cell): string {
   if (cell === null) return UNMEASURED
   switch (cell.outcome.status) {
@@ -61,7 +58,7 @@ const isOther = (program: string) => program !== OWN_PROGRAM
 
 const ownColumns = RECIPES.map(recipe => RECIPE_TABLE[recipe].column)
 
-/** Columns of the baseline: NF4 and BF16 always, as the spec has them, and whatever else it ran. */
+/** Columns of the baseline: always NF4 and BF16, as in the spec, and any other recipe it ran. */
 export function baselineRecipes(results: readonly BenchmarkResult[]): string[] {
   return [
     ...new Set([
@@ -94,7 +91,9 @@ export function throughputTable({ models, results }: Grid): Table {
   }
 }
 
-/** Each recipe's rate over the baseline's NF4 rate, from unrounded figures; `-` where either is missing. */
+/**
+ * Each recipe's rate divided by the baseline's NF4 rate, from unrounded figures; `-` if either is missing.
+ */
 export function speedupTable({ models, results }: Grid): Table {
   return {
     title: 'Speed relative to the baseline in NF4',
@@ -129,14 +128,17 @@ export function markdownOf({ title, columns, rows, notes }: Table): string {
   ].join('\n')
 }
 
-/** The last part of a path or of a name on the hub. */
+/** The last part of a path or of a hub name. */
 const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1) ?? model
 
-/** What a row or a folder calls a model: its short name, or the whole one where another has the same. */
+/**
+ * A model's label in rows and folders: its short name, or the whole name if another model has the same short
+ * one.
+ */
 export const nameAmong = (models: readonly string[], model: string) =>
   models.some(other => other !== model && shortName(other) === shortName(model)) ? model : shortName(model)
 
-/** Folder of a model's runs, below that of the matrix. */
+/** Folder of a model's runs, inside that of the matrix. */
 export const folderAmong = (models: readonly string[], model: string) =>
   nameAmong(models, model)
     .split('/')

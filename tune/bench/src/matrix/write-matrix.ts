@@ -1,4 +1,4 @@
-/** Writes what a matrix found: Markdown, JSON, and a chart as SVG and PNG. */
+/** Writes the results of a matrix: Markdown, JSON, and a chart as SVG and PNG. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renderPng } from '@cairn-tune/train'
@@ -40,7 +40,8 @@ const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [
 ]
 
 /**
- * What was measured, on what and how; machines of runs that measured nothing are not named where others did.
+ * Describes what was measured and how. Machines of runs without a measurement are named only if no run has
+ * one.
  */
 function setup(results: readonly BenchmarkResult[]): string {
   const of = (pick: (result: BenchmarkResult) => string) =>
@@ -70,7 +71,7 @@ function matrixChart({ models, results }: MatrixReport): string {
     })),
     ...RECIPES.map(recipe => ({ name: RECIPE_TABLE[recipe].column, find: found(recipe, true) })),
   ]
-  // What nobody ran would be empty places.
+  // Leave out columns without any result.
   const columns = all.filter(({ find }) => models.some(model => find(model)))
   const groups = models.map(model => ({
     name: nameAmong(models, model),
@@ -116,7 +117,7 @@ export async function writeMatrix(directory: string, given: MatrixReport): Promi
   return { markdown }
 }
 
-/** What a demonstration left. */
+/** Reads the result of a demonstration. */
 export async function readOutcome(path: string): Promise<DemoOutcome> {
   let value: unknown
   try {

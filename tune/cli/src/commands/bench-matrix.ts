@@ -65,7 +65,7 @@ export const benchMatrix = defineCommand({
     const recipes = readRecipes(values.recipes)
     const outputDir = values.output_dir
     const accuracy = values.accuracy === undefined ? undefined : await readOutcome(values.accuracy)
-    // Before any run, not in each of them.
+    // Check before any run, not in each of them.
     if (values.memory !== undefined) parseBytes(values.memory)
     const settings: RunSettings = {
       samples: wholeNumber('samples', values.samples, 1),
@@ -106,7 +106,7 @@ export const benchMatrix = defineCommand({
         signal: io.signal,
         onNote: io.note,
       })
-    // Also what earlier calls measured in other recipes.
+    // Includes what earlier calls measured in other recipes.
     const measured = (await readResults(outputDir)).filter(result => isMeasuredWith(result, settings))
     const results = [...given, ...measured]
     const { markdown } = await writeMatrix(outputDir, { models, results, accuracy })

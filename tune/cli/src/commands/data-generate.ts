@@ -3,7 +3,7 @@ import { generateProblems } from '@cairn-tune/train'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-/** One of the values an option takes. */
+/** Parses an option with a fixed set of values. */
 function oneOf<const T extends string>(name: string, text: string, values: readonly T[]): T {
   const found = values.find(value => value === text)
   if (found === undefined)
@@ -11,7 +11,7 @@ function oneOf<const T extends string>(name: string, text: string, values: reado
   return found
 }
 
-/** Asking for more than there is, or for too small numbers, is the caller's to change. */
+/** Too many problems or too small numbers are reported as input errors. */
 function drawProblems(options: Parameters<typeof generateProblems>[0]): ReturnType<typeof generateProblems> {
   try {
     return generateProblems(options)

@@ -31,7 +31,7 @@ export const doctor = defineCommand({
   },
 })
 
-/** A line a card, and what compiles kernels for it. */
+/** One line per card, and the compiler of its kernels. */
 async function cardFacts(io: Pick<CommandIo, 'env' | 'note'>): Promise<Record<string, string>> {
   const nvcc = findNvcc(nvccCandidates(io.env))
   const compiler = nvcc ? `${nvcc.version}, ${nvcc.command}` : 'not found'

@@ -18,7 +18,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** What the writer asks of a model; weights are those that its forward pass reads. */
+/** Describes a model for the writer. The weights are those that its forward pass reads. */
 async function describe(model: string): Promise<ModelToExport> {
   const config = await readModelConfig(model)
   const { architecture } = FAMILIES[config.model_type].gguf

@@ -27,7 +27,7 @@ function readChoice<const T extends string>(
   return found
 }
 
-/** A file, or the template itself, which no file is named like. */
+/** Reads a file, or takes the text as the template itself: no file has a name like a template. */
 async function readTemplate(given: string | undefined): Promise<string | undefined> {
   if (given === undefined || given.includes('{{') || given.includes('{%')) return given
   return await readFile(given, 'utf8').catch((cause: unknown) => {
@@ -36,7 +36,7 @@ async function readTemplate(given: string | undefined): Promise<string | undefin
   })
 }
 
-/** Leaves out what was not given. */
+/** Removes options that were not given. */
 const given = <T extends object>(values: T) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
@@ -114,7 +114,7 @@ export const serveRun = defineCommand({
     if (model === undefined) throw new UsageError('expected MODEL, a directory or a name on the hub')
     const stranger = more.find(text => !text.includes('=') && !text.startsWith('{'))
     if (stranger !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(stranger)}`)
-    // As in vLLM, one --lora-modules may be followed by several modules.
+    // vLLM accepts several modules after one --lora-modules.
     const loraModules = readModules([...(values['lora-modules'] ?? []), ...more])
     if (!values['enable-lora'] && Object.keys(loraModules).length > 0)
       throw new UsageError('--lora-modules needs --enable-lora')
