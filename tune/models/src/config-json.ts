@@ -1,4 +1,4 @@
-/** config.json of a model directory: the architecture's shape, read as transformers reads it. */
+/** config.json of a model directory, read as transformers reads it: the shape of the architecture. */
 import { join } from 'node:path'
 import {
   InputError,
@@ -48,7 +48,7 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
       `${path}: unknown key ${unknown} ${JSON.stringify(json[unknown])}: ` +
         `its effect on a ${name} model is unknown; remove it if it has none`,
     )
-  // What a file says in the newer key is not mixed with what a family takes where nothing is said.
+  // The newer key overrides the defaults of a family; the two are not mixed.
   const older = json['rope_parameters'] ? { rope_scaling: undefined } : {}
   const parsed = configKeys.safeParse({ ...family.defaults, ...older, ...json })
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
@@ -137,7 +137,7 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
   }
 }
 
-/** Rotations and windows, layer by layer; layers of one kind turn alike. */
+/** Rotations and windows, layer by layer. Layers of one kind share a rotation. */
 function layersOf(
   path: string,
   { slides, windows, rotates, sparse }: Family,
@@ -152,7 +152,7 @@ function layersOf(
     const isWindowed = c.layer_types ? c.layer_types[i] === 'sliding_attention' : slides?.(c, i)
     return isWindowed ? 'sliding_attention' : 'full_attention'
   })
-  // Kinds that turn alike share a rope.
+  // Kinds with equal rotations share a rope.
   const ropes = new Map<string, Rope>()
   const textOf = (kind: LayerKind) => {
     const rope = ropeOf({ path, headDim }, c, kind)

@@ -1,11 +1,11 @@
-/** Keys of config.json: those that are read, those that change nothing here, and no others. */
+/** Keys of config.json: those that are read, those that have no effect here, and no others. */
 import { z } from 'zod'
 
 const size = z.int().positive()
 const token = z.int().nonnegative()
 const positive = z.number().positive()
 
-/** How positions turn; `rope_scaling` in older files, `rope_parameters` in newer ones. */
+/** Rotary embedding parameters: `rope_scaling` in older files, `rope_parameters` in newer ones. */
 const rope = z.strictObject({
   rope_type: z.string().optional(),
   type: z.string().optional(),
@@ -26,7 +26,7 @@ const rope = z.strictObject({
 })
 export type RopeKeys = z.infer<typeof rope>
 
-/** What every family has, by transformers' names. */
+/** Keys of every family, with transformers' names. */
 const common = {
   vocab_size: size,
   hidden_size: size,
@@ -35,7 +35,7 @@ const common = {
   num_attention_heads: size,
   /** Defaults to the number of attention heads when null or absent. */
   num_key_value_heads: size.nullish(),
-  /** hidden_size / num_attention_heads where it is null or left out. */
+  /** hidden_size / num_attention_heads when null or absent. */
   head_dim: size.nullish(),
   hidden_act: z.string().default('silu'),
   max_position_embeddings: size,
@@ -54,7 +54,7 @@ const common = {
   pad_token_id: token.nullish(),
 }
 
-/** What only some have; a row of the families table names its own. */
+/** Keys of some families. A row of the families table names those it has. */
 const special = {
   attention_bias: z.boolean().default(false),
   mlp_bias: z.boolean().default(false),
@@ -76,18 +76,18 @@ const special = {
   final_logit_softcapping: z.number().nullish(),
   use_bidirectional_attention: z.boolean().nullish(),
   rope_interleaved: z.boolean().default(false),
-  /** How older libraries cut matrices apart; the same numbers. */
+  /** How older libraries split matrices. The numbers are the same. */
   pretraining_tp: z.int().nullish(),
-  /** 1 where a layer rotates, 0 where it does not. */
+  /** 1 for layers that rotate, 0 for others. */
   no_rope_layers: z.array(z.union([z.literal(0), z.literal(1)])).nullish(),
   no_rope_layer_interval: size.nullish(),
   /** An older name of num_experts_per_tok. */
   experts_per_token: size.optional(),
-  /** What the scaling of positions says too. */
+  /** Also part of the rope scaling. */
   initial_context_length: size.optional(),
   swiglu_alpha: positive.default(1.702),
   swiglu_limit: positive.default(7),
-  /** How many experts there are: the newer name and the older one. */
+  /** Number of experts: the newer name and the older one. */
   num_local_experts: size.optional(),
   num_experts: size.optional(),
   num_experts_per_tok: size.optional(),
@@ -124,8 +124,8 @@ export const SUPPORTED_VALUES: Partial<
 }
 
 /**
- * What transformers writes into a config.json beside the model: nothing of it changes a forward pass here.
- * The second part is how a model was to write, which generation_config.json says now.
+ * Keys that transformers writes beside the model and that do not affect a forward pass here. The second part
+ * is generation settings, which generation_config.json holds today.
  */
 const WITHOUT_EFFECT = new Set(
   `
@@ -146,7 +146,7 @@ const WITHOUT_EFFECT = new Set(
     .split(/\s+/),
 )
 
-/** The first key that a family with these special ones does not have. */
+/** The first key that is unknown to a family with these special keys. */
 export const unknownKey = (
   json: Readonly<Record<string, unknown>>,
   keys: readonly ConfigKey[],

@@ -1,12 +1,12 @@
 /**
- * Model families: how each differs from Llama, a row for each `model_type` of config.json. The recorder
- * (record-model.ts) reads what a row makes of a config.json; names, shapes, targets of adapters and caches
- * are read from what it records (model-parts.ts).
+ * Model families: how each differs from Llama, one row per `model_type` of config.json. The recorder
+ * (record-model.ts) reads the configuration that a row derives from config.json. Names, shapes, adapter
+ * targets and caches come from its recording (model-parts.ts).
  */
 import type { ConfigKey, ConfigKeys } from './config-keys.ts'
 import type { Forward } from './model-config.ts'
 
-/** How a family's tensors are called in a GGUF file. */
+/** Names of a family's tensors in a GGUF file. */
 export type GgufNames = {
   /** Its `general.architecture`. */
   architecture: string
@@ -15,19 +15,19 @@ export type GgufNames = {
 export type Family = {
   /** The class that config.json's `architectures` names. */
   architecture: string
-  /** Keys of its config.json beside those that every family has. */
+  /** Keys of its config.json in addition to the common ones. */
   keys: readonly ConfigKey[]
-  /** What transformers takes where config.json says nothing. */
+  /** transformers' defaults for absent keys. */
   defaults: Readonly<Partial<ConfigKeys>>
-  /** How the forward pass differs from Llama's. */
+  /** Differences of the forward pass from Llama's. */
   forward?: (keys: ConfigKeys) => Partial<Forward>
-  /** Whether windows are used at all; they are unless given. */
+  /** Whether windows are used. True by default. */
   windows?: (keys: ConfigKeys) => boolean
-  /** Whether layer i sees a window of `sliding_window` keys, where `layer_types` does not say so. */
+  /** Whether layer i has a window of `sliding_window` keys, if `layer_types` does not say. */
   slides?: (keys: ConfigKeys, i: number) => boolean
-  /** Whether layer i rotates queries and keys by position; every layer does unless given. */
+  /** Whether layer i rotates queries and keys. True by default. */
   rotates?: (keys: ConfigKeys, i: number) => boolean
-  /** Whether layer i has experts; none has unless given. */
+  /** Whether layer i has experts. False by default. */
   sparse?: (keys: ConfigKeys, i: number) => boolean
   gguf: GgufNames
 }
@@ -35,12 +35,12 @@ export type Family = {
 const family = (row: Family): Family => row
 
 const ATTENTION = ['q_proj', 'k_proj', 'v_proj', 'o_proj']
-/** What `attention_bias` and `mlp_bias` ask for. */
+/** Biases requested by `attention_bias` and `mlp_bias`. */
 const biases = (c: ConfigKeys) => [
   ...(c.attention_bias ? ATTENTION : []),
   ...(c.mlp_bias ? ['gate_proj', 'up_proj', 'down_proj'] : []),
 ]
-/** Qwen's windows: in later layers, and only where they are asked for. */
+/** Qwen's windows: only in later layers, and only if enabled. */
 const QWEN_WINDOWS = {
   windows: (c: ConfigKeys) => c.use_sliding_window,
   slides: (c: ConfigKeys, i: number) => c.use_sliding_window && i >= (c.max_window_layers ?? 0),
@@ -52,7 +52,7 @@ const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 3
 /** transformers defaults to 128; every published config sets it. */
 const expertCount = (c: ConfigKeys) => c.num_experts ?? c.num_local_experts ?? 128
 
-/** SmolLM3's layers turn but for every so many. */
+/** SmolLM3 leaves every nth layer without rotation. */
 const rotatesSome = (c: ConfigKeys, i: number) =>
   (c.no_rope_layers?.[i] ?? (i + 1) % (c.no_rope_layer_interval ?? 4)) !== 0
 
@@ -259,7 +259,7 @@ export const FAMILIES = {
 export type FamilyName = keyof typeof FAMILIES
 export const FAMILY_NAMES = Object.keys(FAMILIES) as FamilyName[]
 
-/** The family of a model_type; undefined where no row has it. */
+/** The family of a model_type. Undefined if unknown. */
 export const familyOf = (type: unknown): [FamilyName, Family] | undefined => {
   const name = FAMILY_NAMES.find(known => known === type)
   return name && [name, FAMILIES[name]]

@@ -13,10 +13,10 @@ import {
 import type { Recorder, Tensor } from '@cairn-tune/program'
 import { rankOf, scaleOf, type LoraRanks } from './lora-ranks.ts'
 
-/** Records a weight of the base model as an input, in whatever dtype it is stored. */
+/** Records a weight of the base model as an input, in its stored dtype. */
 export type Weights = (name: string, shape: Shape) => Tensor
 
-/** Rows that are in order of experts: where those of each end, and the token of each (op expert_order). */
+/** Rows grouped by expert: the end of each group, and the token of each row (op expert_order). */
 export type ExpertRows = { ends: Tensor; tokens: Tensor }
 
 /**
@@ -29,47 +29,47 @@ export type LinearOptions = {
   experts?: ExpertRows | undefined
 }
 
-/** Records y = x·Wᵀ and what is added to it for the weight `<name>.weight` of (n, columns of x). */
+/** Records y = x·Wᵀ plus bias and addend for the weight `<name>.weight` of (n, columns of x). */
 export type Linear = (name: string, x: Tensor, n: number, added?: LinearOptions) => Tensor
 
 export type LoraConfig = LoraRanks & {
-  /** Last part of the names of the linears that get an adapter, as `q_proj`; all where it is left out. */
+  /** Last part of the names of the linears with an adapter, such as `q_proj`. Defaults to all. */
   lora_target_modules?: readonly string[] | undefined
   /**
-   * Whether each row of an adapted weight has a length of its own (DoRA, arXiv:2402.09353). Not for linears
-   * of experts, and not with dropout.
+   * Gives each row of an adapted weight its own magnitude (DoRA, arXiv:2402.09353). Not for linears of
+   * experts, and not with dropout.
    */
   use_dora?: boolean | undefined
-  /** Share of the numbers that an adapter reads which are dropped; needs `random` where it is above 0. */
+  /** Share of an adapter's inputs that is dropped. Above 0 it needs `random`. */
   lora_dropout?: number | undefined
 }
 
-/** How the products with the frozen base are rounded (contract T2). */
+/** Rounding of the products with the frozen base (contract T2). */
 export type BaseRounding = {
-  /** What the linear of that name multiplies in; adapters multiply in the model's dtype whatever it is. */
+  /** Arithmetic of the linear with that name. Adapters always multiply in the model's dtype. */
   arithmeticOf: (name: string) => LinearArithmetic
   /**
-   * Seed and number of the micro-step, `i32 (3)` as matmul_nn has it: gradients of nvfp4 are rounded
-   * stochastically by it, to nearest without.
+   * Seed and number of the micro-step, `i32 (3)` as in matmul_nn. With it, gradients of nvfp4 are rounded
+   * stochastically; without, to nearest.
    */
   random?: Tensor
-  /** Whether a micro-step leaves its magnitudes in the histories; true where it is left out. */
+  /** Whether a micro-step writes its magnitudes to the histories. Defaults to true. */
   observes?: boolean
 }
 
 const isTarget = ({ lora_target_modules: modules }: LoraConfig, name: string): boolean =>
   modules === undefined || modules.includes(name.split('.').at(-1) ?? '')
 
-/** The product of a linear: of all rows with one matrix, or of those of each expert with its own. */
+/** The product of a linear: all rows with one matrix, or each expert's rows with its own. */
 export const matmulOf =
   (g: Recorder, experts: ExpertRows | undefined) =>
   (inputs: InputsOf<'matmul_nt', Tensor>, attrs: AttrsOf<'matmul_nt'>): Tensor =>
     experts ? g.expert_matmul_nt({ ...inputs, ends: experts.ends }, attrs).y : g.matmul_nt(inputs, attrs).y
 
-/** What the lengths of rows of an adapted linear are called, after its name. */
+/** Suffix of a linear's name for the magnitudes of its rows. */
 export const MAGNITUDE = '.lora_magnitude_vector'
 
-/** Numbers of a history of largest magnitudes: that of the step at hand, then those of the steps before. */
+/** Length of a history of largest magnitudes: the current step's, then those of earlier steps. */
 export const AMAX_HISTORY = 1 + 16
 
 type Options = {
@@ -78,7 +78,7 @@ type Options = {
   weights: Weights
   lora?: LoraConfig
   rounding?: BaseRounding
-  /** What dropout draws from, as BaseRounding's `random`; nothing is dropped without it. */
+  /** Seed of dropout, in the form of BaseRounding's `random`. Nothing is dropped without it. */
   random?: Tensor | undefined
 }
 
@@ -86,14 +86,14 @@ export type LoraLinear = {
   linear: Linear
   /**
    * Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and
-   * `<linear>.lora_B.weight` (out, rank), in f32; of experts with their number before that. With use_dora
-   * also `<linear>.lora_magnitude_vector` (out).
+   * `<linear>.lora_B.weight` (out, rank), in f32; those of experts have the number of experts in front. With
+   * use_dora also `<linear>.lora_magnitude_vector` (out).
    */
   readonly adapters: readonly Tensor[]
   /**
-   * Histories that delayed scaling follows, f32 (AMAX_HISTORY) each, in order: `amax:<linear>` for the first
-   * linear that reads an activation. They are state as the optimizer's is: zero at first, written by each
-   * micro-step, moved on by roll_amax once a step.
+   * Histories for delayed scaling, f32 (AMAX_HISTORY) each, in order: `amax:<linear>` for the first linear
+   * that reads an activation. They are state like the optimizer's: zero at first, written by each micro-step,
+   * shifted by roll_amax once per step.
    */
   readonly amaxHistories: readonly Tensor[]
 }
@@ -111,7 +111,7 @@ export function createLinear({ g, dtype, weights, lora, rounding, random }: Opti
     return tensor
   }
 
-  /** The magnitude that x is scaled by: its own now, or with fp8_hybrid the largest of the steps before. */
+  /** The magnitude that scales x: its own, or with fp8_hybrid the largest of the steps before. */
   function magnitudeOf(name: string, x: Tensor, arithmetic: LinearArithmetic): Tensor {
     const known = scales.get(x)
     if (known) return known
@@ -156,11 +156,11 @@ export function createLinear({ g, dtype, weights, lora, rounding, random }: Opti
     return g.scale_columns({ x: multiply(adapted, attrs), weight: magnitude, norms, ...sums }, {}).y
   }
 
-  /** What an adapter reads in training. */
+  /** The adapter's input in training, after dropout. */
   function dropped(x: Tensor): Tensor {
     const rate = lora?.lora_dropout ?? 0
     if (!random || rate === 0) return x
-    // The adapters in order have streams −1, −2, …; those of rounding count from 0.
+    // Adapters have streams −1, −2, … in order; streams of rounding count from 0.
     return g.dropout({ x, random }, { rate, stream: -++dropouts }).y
   }
   return { linear, adapters, amaxHistories }

@@ -6,30 +6,30 @@ import type { ModelConfig } from './model-config.ts'
 import { headName, headOf, recordHidden } from './record-model.ts'
 import { ropeInputs } from './rope.ts'
 
-/** A projection of a layer: what recipes store and multiply in their way, and what adapters change. */
+/** A projection of a layer: recipes choose its storage and arithmetic, and adapters modify it. */
 export type Projection = {
   name: string
   layer: number
   inputs: number
   outputs: number
-  /** How many matrices it has, where it is of experts. */
+  /** Number of its matrices, for a projection of experts. */
   experts: number | undefined
 }
 
 export type ModelParts = {
   /**
-   * Every weight, in the order in which a forward pass first reads them; those of experts as one of three
-   * dimensions (`matricesOf` of `@cairn-tune/weights` names what a checkpoint has of them).
+   * Every weight, in the order in which a forward pass first reads them; weights of experts as one of three
+   * dimensions (`matricesOf` of `@cairn-tune/weights` lists their names in a checkpoint).
    */
   weights: readonly { name: string; shape: Shape }[]
   projections: readonly Projection[]
-  /** By the name of the weight, which is the projection's with `.weight` behind it. */
+  /** By the weight's name: the projection's plus `.weight`. */
   projectionOf: ReadonlyMap<string, Projection>
-  /** Last parts of the projections' names, as `q_proj`: what adapters are asked for by. */
+  /** Last parts of the projections' names, such as `q_proj`, by which adapters select them. */
   modules: readonly string[]
-  /** Numbers that a row of each layer's keys has; its values have as many. */
+  /** Width of a row of each layer's key cache. The value cache has the same width. */
   caches: readonly number[]
-  /** Name of the matrix that makes logits. */
+  /** Name of the matrix that computes logits. */
   head: string
 }
 
@@ -42,7 +42,7 @@ export function partsOf(config: ModelConfig): ModelParts {
   return parts
 }
 
-/** The layer of the projection that a weight is of; undefined where it is of none. */
+/** The layer of the projection that a weight belongs to. Undefined for other weights. */
 export const projectionLayer = (config: ModelConfig, weight: string): number | undefined =>
   partsOf(config).projectionOf.get(weight)?.layer
 

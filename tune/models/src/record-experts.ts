@@ -7,7 +7,7 @@ import type { ExpertRows } from './lora.ts'
 import type { ExpertsConfig } from './model-config.ts'
 import type { LayerParts } from './record-model.ts'
 
-/** What the experts make of normed rows, added to `addend`. */
+/** Records the output of the experts for normed rows, added to `addend`. */
 export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tensor, addend?: Tensor): Tensor {
   const { g, dtype, weights, part } = layer
   const { hidden_size: C } = layer.config
@@ -33,7 +33,7 @@ export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tenso
   return g.combine({ z, places, weights: shares, addend }, { dtype }).y
 }
 
-/** What each expert makes of its rows. */
+/** Records the output of each expert for its rows. */
 function recordExpertRows(
   { g, config, linear, weights, part }: LayerParts,
   { count, expert_intermediate_size: F, clamp, is_biased }: ExpertsConfig,

@@ -1,10 +1,10 @@
 /**
- * The one recorder of all families: a forward pass as ops, by what the model's row of the families table made
- * of its config.json. Sizes: T tokens, C hidden, H query heads, G key heads, D head, F feed-forward, V
- * vocabulary.
+ * The recorder of all families: a forward pass as ops, from the configuration that the model's row of the
+ * families table derived from config.json. Sizes: T tokens, C hidden, H query heads, G key heads, D head, F
+ * feed-forward, V vocabulary.
  *
- * The batch is packed: documents lie one after another in T rows, `cuSeqlens` has their bounds, and positions
- * count from each one's start.
+ * The batch is packed: documents are consecutive in T rows, `cuSeqlens` holds their bounds, and positions
+ * count from the start of each document.
  */
 import { decodeBf16, encodeBf16, type Arithmetic } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
@@ -22,38 +22,40 @@ export type RowInputs = {
 
 export type Batch = RowInputs & {
   cuSeqlens: Tensor // (documents + 1)
-  targets: Tensor // (T), −100 where nothing is learned
+  targets: Tensor // (T), −100 without a target
 }
 
 export type Model = {
   g: Recorder
   config: ModelConfig
-  /** Format of activations and of what matmuls multiply; sums are f32. */
+  /** Format of activations and matmul operands. Sums are f32. */
   dtype: Arithmetic
   weights: Weights
   linear: Linear
-  /** Where the loss that keeps experts busy alike is part of the loss. */
+  /** Set if the load-balancing loss of the experts is part of the loss. */
   balance?: Balance | undefined
 }
 
 export type Balance = {
   /** Its weight, router_aux_loss_coef. */
   coefficient: number
-  /** (T), 0 for rows that do not count: padding. */
+  /** (T), 0 for padding, which does not count. */
   counted: Tensor
   /** (1): number of tokens that the loss sums over. The balance loss is multiplied by it. */
   scale: Tensor
-  /** Sums of each layer with experts that is already recorded. */
+  /** Sums of each layer with experts that has been recorded so far. */
   sums: Tensor[]
 }
 
-/** Rows of logits that exist at a time in the loss. */
+/** Rows of logits that the loss computes at a time. */
 const lossChunk = 512
 
-/** What a layer's rotated queries and keys and its values become: (T, H·D), (T, G·D), (T, G·D) → (T, H·D). */
+/**
+ * Attention of a layer, from rotated queries and keys and values: (T, H·D), (T, G·D), (T, G·D) → (T, H·D).
+ */
 export type Attend = (layer: number, q: Tensor, k: Tensor, v: Tensor, sinks?: Tensor) => Tensor
 
-/** Attributes that attention has in a layer. */
+/** Attention attributes of a layer. */
 export const attentionAttrs = (config: ModelConfig, layer: number) => ({
   heads: config.num_attention_heads,
   kv_heads: config.num_key_value_heads,
@@ -62,8 +64,8 @@ export const attentionAttrs = (config: ModelConfig, layer: number) => ({
 })
 
 /**
- * Records the forward pass; the loss is the sum over the tokens that have a target. `trainsHead`: whether
- * embeddings and head are trained, which costs a gradient of their size.
+ * Records the forward pass. The loss is the sum over the tokens that have a target. `trainsHead`: whether
+ * embeddings and head are trained, which needs a gradient of their size.
  */
 export function recordModel(
   model: Model & { trainsHead: boolean },
@@ -80,7 +82,7 @@ export function recordModel(
   }
 }
 
-/** The loss that keeps experts busy alike, over all layers that have some (arXiv:2101.03961, section 2.2). */
+/** The load-balancing loss over all layers with experts (arXiv:2101.03961, section 2.2). */
 function recordBalance({ g, config, balance }: Model): Tensor | undefined {
   const [first, ...others] = balance?.sums ?? []
   if (!balance || !first) return undefined
@@ -89,7 +91,7 @@ function recordBalance({ g, config, balance }: Model): Tensor | undefined {
   return g.balance_loss({ sums, scale: balance.scale }, attrs).loss
 }
 
-/** Records the forward pass up to the log-probability of each target, (T); 0 where there is none. */
+/** Records the forward pass up to the log-probability of each target, (T); 0 without a target. */
 export const recordLogps = (model: Model, batch: Batch): Tensor =>
   model.g.token_logps(
     { x: recordPacked(model, batch), weight: headOf(model), targets: batch.targets },
@@ -108,15 +110,15 @@ const recordPacked = (model: Model, batch: Batch): Tensor =>
 
 const EMBEDDINGS = 'model.embed_tokens.weight'
 
-/** Name of the matrix that makes logits of hidden states. */
+/** Name of the matrix that computes logits from hidden states. */
 export const headName = ({ tie_word_embeddings: isTied }: ModelConfig) =>
   isTied ? EMBEDDINGS : 'lm_head.weight'
 
-/** The matrix that makes logits of hidden states, (V, C). */
+/** The matrix that computes logits from hidden states, (V, C). */
 export const headOf = ({ config, weights }: Pick<Model, 'config' | 'weights'>): Tensor =>
   weights(headName(config), [config.vocab_size, config.hidden_size])
 
-/** Records the model up to its last norm, (T, C); how rows see one another is the caller's. */
+/** Records the model up to its last norm, (T, C). The caller provides the attention between rows. */
 export function recordHidden(model: Model, rows: RowInputs, attend: Attend): Tensor {
   const { g, config, dtype, weights } = model
   const { hidden_size: C, vocab_size: V, embedding_scale } = config
@@ -135,7 +137,7 @@ function normOf({ g, config, weights }: Model): (name: string, x: Tensor) => Ten
   return (name, x) => g.rms_norm({ x, weight: weights(`${name}.weight`, [C]) }, { eps, weight_offset }).y
 }
 
-/** What records parts of a layer, by the names that they have in it. */
+/** Recorders for parts of a layer, by the names of these parts in it. */
 export type LayerParts = Model & {
   l: number
   norm: (name: string, x: Tensor) => Tensor
@@ -168,7 +170,7 @@ function recordLayer(layer: LayerParts, x: Tensor, rows: RowInputs, attend: Atte
   return recordMlp(layer, norm('post_attention_layernorm', r), r)
 }
 
-/** Attention of normed rows, added to `addend` where it is given. */
+/** Attention of normed rows, added to `addend` if given. */
 function recordAttention(
   { g, config, weights, linear, l, part }: LayerParts,
   x: Tensor,
@@ -191,7 +193,7 @@ function recordAttention(
     return g.qk_norm_rope({ x: t, weight, positions, cos_sin: cosSin }, { heads, eps, weight_offset }).y
   }
   const fused = config.is_fused ? linear('self_attn.qkv_proj', x, (H + 2 * G) * D) : undefined
-  /** Heads of a projection, which are columns [from, from + heads·D) where all are one. */
+  /** Heads of a projection. In a fused matrix they are columns [from, from + heads·D). */
   const project = (name: string, heads: number, from: number) =>
     fused
       ? g.columns({ x: fused }, { from: from * D, count: heads * D }).y
@@ -204,7 +206,7 @@ function recordAttention(
   return linear('self_attn.o_proj', attend(l, q, k, v, sinks), C, { addend })
 }
 
-/** The feed-forward part of normed rows, added to `addend` where it is given. */
+/** The feed-forward part of normed rows, added to `addend` if given. */
 function recordMlp(layer: LayerParts, x: Tensor, addend?: Tensor): Tensor {
   const { g, config, linear, l } = layer
   if (config.experts && config.layers[l]?.has_experts) return recordExperts(layer, config.experts, x, addend)

@@ -3,10 +3,10 @@ import { InputError, UnsupportedError } from '@cairn-tune/weights'
 import type { ConfigKeys, RopeKeys } from './config-keys.ts'
 import type { Rope, RopeScaling } from './model-config.ts'
 
-/** Whose config.json is read, and the size of its heads. */
+/** Path of the config.json, and the size of a head. */
 type RopeSource = { path: string; headDim: number }
 
-/** The kinds of layers that have a rotation of their own. */
+/** Kinds of layers that may have different rotations. */
 export type LayerKind = 'full_attention' | 'sliding_attention'
 
 const isByKind = (
@@ -17,8 +17,7 @@ const isByKind = (
   ('full_attention' in parameters || 'sliding_attention' in parameters)
 
 /**
- * The rotation of a kind of layer. Windowed layers of a family that has `rope_local_base_freq` turn by that
- * and are not scaled.
+ * The rotation of a kind of layer. With `rope_local_base_freq`, windowed layers use that base and no scaling.
  */
 export function ropeOf(place: RopeSource, c: ConfigKeys, kind: LayerKind): Rope {
   const { rope_parameters: parameters, rope_local_base_freq: local } = c
@@ -43,7 +42,7 @@ export function ropeOf(place: RopeSource, c: ConfigKeys, kind: LayerKind): Rope 
   }
 }
 
-/** Length of the texts that a model learned from before it was stretched. */
+/** Context length that the model was trained on before its positions were scaled. */
 const originalLength = (c: ConfigKeys, keys: RopeKeys) =>
   keys.original_max_position_embeddings ?? c.original_max_position_embeddings ?? c.max_position_embeddings
 
@@ -90,7 +89,7 @@ function scalingOf(path: string, c: ConfigKeys, keys: RopeKeys, width: number): 
   }
 }
 
-/** What transformers multiplies cosines and sines by. */
+/** transformers' factor of cosines and sines. */
 function attentionFactor(c: ConfigKeys, keys: RopeKeys, scaling: RopeScaling): number {
   if (keys.attention_factor)
     return scaling.type === 'yarn' || scaling.type === 'longrope' ? keys.attention_factor : 1

@@ -2,7 +2,7 @@
 import type { Recorder, Tensor } from '@cairn-tune/program'
 import type { ModelConfig, Rope, RopeScaling } from './model-config.ts'
 
-/** What a position rotates each pair by: theta^(−2i/width), stretched as the rope's scaling says. */
+/** Rotation of each pair per position: theta^(−2i/width), modified by the rope's scaling. */
 function frequenciesOf({ theta, width, scaling }: Rope, positions: number): Float64Array {
   const plain = Float64Array.from({ length: width / 2 }, (_, i) => theta ** ((-2 * i) / width))
   switch (scaling?.type) {
@@ -24,21 +24,21 @@ function frequenciesOf({ theta, width, scaling }: Rope, positions: number): Floa
         return (frequency / scaling.factor) * share + frequency * (1 - share)
       })
     case 'longrope': {
-      // Chosen for a whole run: a document's numbers do not depend on those beside it.
+      // Chosen for a whole run, so that the numbers of a document do not depend on the documents beside it.
       const factors = positions > scaling.original ? scaling.long : scaling.short
       return plain.map((frequency, i) => frequency / (factors[i] ?? 1))
     }
   }
 }
 
-/** How far frequency i is from what it was, 0, to divided by the whole factor, 1. */
+/** Interpolation of frequency i: 0 leaves it unchanged, 1 divides it by the whole factor. */
 function yarnRamp(
   theta: number,
   width: number,
   { fast, slow, original, truncates }: Extract<RopeScaling, { type: 'yarn' }>,
   i: number,
 ): number {
-  /** The pair that rotates so often over the original length. */
+  /** The pair that makes this many turns over the original length. */
   const pairOf = (turns: number) =>
     (width * Math.log(original / (turns * 2 * Math.PI))) / (2 * Math.log(theta))
   const [first, last] = [pairOf(fast), pairOf(slow)]
@@ -58,7 +58,7 @@ export function ropeTable(positions: number, rope: Rope): Float32Array {
   })
 }
 
-/** Name of the input that has the table of a rope, by its place among the model's. */
+/** Name of the input for the table of a rope, by its index in the model. */
 const tableName = (i: number) => (i === 0 ? 'cosSin' : `cosSin.${i}`)
 
 /** Inputs of a program for the tables of a model's ropes. */

@@ -1,6 +1,6 @@
 /**
- * The part of the op table that adapters need beside products: dropout of what they read, and rows of adapted
- * weights of a length of their own (DoRA, arXiv:2402.09353).
+ * Ops of the table that adapters need besides products: dropout of their input, and a magnitude for each row
+ * of an adapted weight (DoRA, arXiv:2402.09353).
  */
 import { op } from './op-spec.ts'
 

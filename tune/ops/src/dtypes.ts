@@ -1,6 +1,6 @@
 /**
- * How a tensor's numbers are stored. A quantised dtype is one buffer of several parts; `parts` says where
- * each lies.
+ * Storage of a tensor's numbers. A quantised dtype is one buffer of several parts; `parts` lists their
+ * locations.
  */
 
 /** Elements that share one scale, along the contraction dimension unless two numbers are given. */
@@ -19,10 +19,10 @@ export type PartLayout = { name: string; offset: number; bytes: number }
 export type Shape = readonly number[]
 
 type DtypeSpec = {
-  /** Number of this dtype in native code, and its place in this table; never reused. */
+  /** Number of this dtype in native code, and its index in this table. Never reused. */
   code: number
   doc: string
-  /** What a shape must satisfy, or undefined when it does. */
+  /** Returns the requirement that a shape violates, or undefined. */
   refuse?: (shape: Shape) => string | undefined
   parts: (shape: Shape) => readonly [name: string, bytes: number][]
 }
@@ -129,7 +129,7 @@ export const DTYPES = {
 export type Dtype = keyof typeof DTYPES
 export const DTYPE_NAMES = Object.keys(DTYPES) as Dtype[]
 
-/** Every part starts at a multiple of this, so that vector loads never straddle parts. */
+/** Alignment of every part, so that vector loads never straddle parts. */
 export const PART_ALIGNMENT = 64
 
 export const alignUp = (bytes: number, to: number) => Math.ceil(bytes / to) * to
@@ -138,7 +138,10 @@ export function countElements(shape: Shape): number {
   return shape.reduce((product, size) => product * size, 1)
 }
 
-/** Whether a tensor is several matrices of a dtype that stores a matrix in parts: whole layouts in a row. */
+/**
+ * Whether a tensor is several matrices of a dtype that stores a matrix in parts: one layout per matrix, in a
+ * row.
+ */
 export const isStack = (dtype: Dtype, shape: Shape) => shape.length === 3 && 'refuse' in DTYPES[dtype]
 
 /** Bytes from one matrix (the last two dimensions) to the next in a tensor of three dimensions. */
@@ -147,7 +150,7 @@ export function matrixStride(dtype: Dtype, shape: Shape): number {
   return isStack(dtype, shape) ? alignUp(bytes, PART_ALIGNMENT) : bytes
 }
 
-/** Where the parts of a tensor's buffer are, in order. */
+/** Locations of the parts of a tensor's buffer, in order. */
 export function partsOf(dtype: Dtype, shape: Shape): PartLayout[] {
   const spec: DtypeSpec = DTYPES[dtype]
   if (isStack(dtype, shape))
@@ -168,9 +171,9 @@ export function byteLength(dtype: Dtype, shape: Shape): number {
   return last ? last.offset + last.bytes : 0
 }
 
-/** Bytes that start at a multiple of four, as the f32 numbers they are. */
+/** Views bytes that start at a multiple of four as f32. */
 export const floatsOf = ({ buffer, byteOffset, byteLength: bytes }: Uint8Array): Float32Array =>
   new Float32Array(buffer, byteOffset, bytes / 4)
-/** The same of i32. */
+/** The same for i32. */
 export const intsOf = ({ buffer, byteOffset, byteLength: bytes }: Uint8Array): Int32Array =>
   new Int32Array(buffer, byteOffset, bytes / 4)

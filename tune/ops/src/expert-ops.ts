@@ -1,6 +1,6 @@
 /**
- * The part of the op table that a mixture of experts adds: T tokens with K choices each among E experts, and
- * rows in order of experts.
+ * Ops of the table for a mixture of experts: T tokens with K choices each among E experts, and rows grouped
+ * by expert.
  */
 import { op } from './op-spec.ts'
 

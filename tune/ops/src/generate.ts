@@ -1,5 +1,6 @@
 /**
- * What `npm run gen` derives from the op table: the native header, its kernel tables and docs/tune/ops.md.
+ * Files that `npm run gen` derives from the op table: the native header, its kernel tables and
+ * docs/tune/ops.md.
  */
 import {
   DTYPES,
@@ -114,7 +115,7 @@ export function opsHeader(): string {
 }
 
 /**
- * Text of tune/native/generated/kernels.h: one function an op, in the namespace of the instruction set it is
+ * Text of tune/native/generated/kernels.h: one function per op, in the namespace of the instruction set it is
  * compiled for.
  */
 export function kernelsHeader(): string {
@@ -140,7 +141,7 @@ export function kernelsHeader(): string {
   ].join('\n')
 }
 
-/** Text of tune/native/generated/launchers.h: one function an op, for a card. */
+/** Text of tune/native/generated/launchers.h: one function per op, for a card. */
 export function launchersHeader(): string {
   return [
     `// ${marker}`,

@@ -1,5 +1,5 @@
 /**
- * What an op makes of its inputs: checks them against the op table and gives dtype and shape of each output.
+ * Output types of an op: checks its inputs against the op table and returns dtype and shape of each output.
  */
 import { DTYPES, DTYPE_NAMES, partsOf, type Dtype, type Shape } from './dtypes.ts'
 import {
@@ -17,14 +17,14 @@ import type { AttrKind } from './op-spec.ts'
 export type TensorType = { dtype: Dtype; shape: Shape }
 export type InputTypes = Readonly<Record<string, TensorType | undefined>>
 
-/** Dtypes that activations have and that can be trained. */
+/** Dtypes of activations and of trainable tensors. */
 export const FLOATS: readonly Dtype[] = ['f32', 'bf16']
 const weights = DTYPE_NAMES.filter(name => name !== 'i32' && !name.startsWith('dynamic8'))
 
 /** `bf16 (2, 3)`, as programs and messages print it. */
 export const typeText = ({ dtype, shape }: TensorType) => `${dtype} (${shape.join(', ')})`
 
-/** Types of an op's outputs by name; throws where an input or attribute is not what the table asks. */
+/** Types of an op's outputs by name. Throws if an input or attribute does not match the table. */
 export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Record<string, TensorType> {
   const spec = specOf(name)
   const fail = (message: string): never => {
@@ -75,12 +75,12 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
   return Object.fromEntries(outputs)
 }
 
-// The second operand pair of a matmul is there whole or not at all.
+// The second operand pair of a matmul must be complete or absent.
 function checkPair(inputs: InputTypes, fail: (message: string) => never): void {
   if ((inputs.a2 === undefined) !== (inputs.b2 === undefined)) fail('a2 and b2 must be given together')
 }
 
-// An arithmetic that rounds by a scale needs what the scale follows, and no other has a use for it.
+// A scaled arithmetic needs the tensor that its scale follows. Others must not have one.
 function checkScale(inputs: InputTypes, { arithmetic }: Attrs, fail: (message: string) => never): void {
   const scaled = LINEAR_ARITHMETICS.filter(isScaled)
   const needs = scaled.some(one => one === arithmetic)
@@ -139,7 +139,7 @@ function outputDtype(wanted: string, inputs: InputTypes, attrs: Attrs): Dtype {
   return wanted as Dtype
 }
 
-/** The letters of one op's dims, filled in as its inputs are read. */
+/** Sizes for the letters of one op's dims, assigned as its inputs are read. */
 class Sizes {
   private readonly known = new Map<string, number>()
   private rest: Shape | undefined
@@ -148,7 +148,7 @@ class Sizes {
     this.known.set(letter, size)
   }
 
-  /** Whether a shape fits the dims; letters seen for the first time take their size from it. */
+  /** Whether a shape matches the dims. A letter without a size takes it from the shape. */
   match(dims: string[], shape: Shape): boolean {
     if (dims[0] === '...') {
       this.rest ??= shape
@@ -184,7 +184,7 @@ class Sizes {
     )
   }
 
-  /** `(T, C)=(7, 64)`, with a letter left where its size is not known yet. */
+  /** `(T, C)=(7, 64)`; a letter without a size stays a letter. */
   describe(dims: string[]): string {
     if (dims[0] === '...') return `(${(this.rest ?? []).join(', ')})`
     const sizes = dims.map(dim =>

@@ -1,13 +1,13 @@
-/** What the table of ops says of one; ops.ts has the notation. */
+/** The specification of an op in the table; ops.ts explains the notation. */
 
-/** `dtype` is f32 or bf16, `storage` any dtype that a weight is stored in. */
+/** `dtype` is f32 or bf16, `storage` any dtype in which a weight is stored. */
 export type AttrKind = 'f32' | 'i32' | 'dtype' | 'storage' | 'arithmetic' | 'linear_arithmetic'
 
 export type OpSpec = {
   doc: string
   inputs: Readonly<Record<string, string>>
   attrs: Readonly<Record<string, AttrKind>>
-  /** Letters of dims that attributes give. */
+  /** Letters of dims whose sizes attributes give. */
   sizes?: Readonly<Record<string, string>>
   outputs: Readonly<Record<string, string>>
   inPlace?: Readonly<Record<string, string>>

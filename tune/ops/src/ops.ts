@@ -4,9 +4,8 @@
  *
  * An input or output reads `<dtype> (<dims>)`. Dtypes: `float` is f32 or bf16, `weight` is any stored weight,
  * `=x` is the dtype of input x, `@dtype` is named by that attribute. Dims are letters that must agree across
- * one op; `(...)` is any shape, the same in every use; `H*D` is a product whose H an attribute gives. A
- * key that ends in `?` may be left out; an attribute left out is 0. Outputs named in `inPlace` are written
- * over that input.
+ * one op; `(...)` is any shape, the same in every use; `H*D` is a product whose H is an attribute. A key that
+ * ends in `?` is optional; an absent attribute is 0. Outputs named in `inPlace` are written over that input.
  */
 import { ADAPTER_OPS } from './adapter-ops.ts'
 import type { Dtype } from './dtypes.ts'
@@ -14,14 +13,14 @@ import { EXPERT_OPS } from './expert-ops.ts'
 import { op, type AttrKind, type OpSpec } from './op-spec.ts'
 import { PREFERENCE_OPS } from './preference-ops.ts'
 
-/** Number formats in which a matmul multiplies; it always adds in f32. */
+/** Number formats in which a matmul multiplies. It always accumulates in f32. */
 export const ARITHMETICS = ['f32', 'bf16'] as const
 export type Arithmetic = (typeof ARITHMETICS)[number]
 
 /**
  * Arithmetics of a linear layer's own matmul. fp8_hybrid rounds `a` to E4M3 in the forward pass and, in
- * matmul_nn, to E5M2 in the backward pass; nvfp4 to E2M1 in blocks of 16 along k with E4M3 scales. Both need
- * `a_amax`, use `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
+ * matmul_nn, to E5M2 in the backward pass; nvfp4 rounds to E2M1 in blocks of 16 along k with E4M3 scales.
+ * Both need `a_amax`, read `b` as it is stored, and multiply and add as bf16 does; a2·b2 stays bf16.
  */
 export const LINEAR_ARITHMETICS = [...ARITHMETICS, 'fp8_hybrid', 'nvfp4'] as const
 export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]
@@ -493,7 +492,7 @@ export type AttrsOf<N extends OpName> = {
 }
 export type Attrs = Readonly<Record<string, number | string | undefined>>
 
-/** Name and optionality of an op's inputs, in the order that native code sees them. */
+/** Name and optionality of an op's inputs, in native order. */
 export function inputsOf(name: OpName): { name: string; isOptional: boolean; type: string }[] {
   return Object.entries(OPS[name].inputs).map(([key, type]) => ({
     name: key.replace(/\?$/, ''),
@@ -502,7 +501,7 @@ export function inputsOf(name: OpName): { name: string; isOptional: boolean; typ
   }))
 }
 
-/** Name, kind and optionality of an op's attributes, in the order that native code sees them. */
+/** Name, kind and optionality of an op's attributes, in native order. */
 export function attrsOf(name: OpName): { name: string; isOptional: boolean; kind: AttrKind }[] {
   return Object.entries(OPS[name].attrs).map(([key, kind]) => ({
     name: key.replace(/\?$/, ''),

@@ -1,6 +1,6 @@
 /**
- * The part of the op table that training on preferences adds: T tokens, S sequences whose completions are
- * compared, P pairs of them.
+ * Ops of the table for preference training: T tokens, S sequences whose completions are compared, P pairs of
+ * them.
  */
 import { op } from './op-spec.ts'
 

@@ -1,7 +1,7 @@
-/** The way back through what adapters need beside products. */
+/** Gradients of the ops that adapters need besides products. */
 import { number, type Backward } from './gradient-context.ts'
 
-/** The same numbers are drawn again, so what was dropped gets no gradient. */
+/** Draws the same random numbers again, so that dropped elements get no gradient. */
 export const dropout: Backward = ({ g, step, input, grad }) => ({
   parts: {
     x: g.dropout(
@@ -11,7 +11,7 @@ export const dropout: Backward = ({ g, step, input, grad }) => ({
   },
 })
 
-/** Norms are constants of the step, as in section 4.3 of DoRA's paper and in PEFT. */
+/** The norms count as constants of the step, as in section 4.3 of the DoRA paper and in PEFT. */
 export const scaleColumns: Backward = ({ g, input, grad, isWanted }) => {
   const [dy, x, norms] = [grad('y'), input('x'), input('norms')]
   return {

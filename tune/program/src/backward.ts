@@ -1,6 +1,6 @@
 /**
- * How gradients flow through each op, as more ops. A table over all op names: an op without an answer does
- * not compile.
+ * The gradient rule of each op, in terms of other ops. The table covers all op names: an op without a rule
+ * does not compile.
  */
 import type { OpName } from '@cairn-tune/ops'
 import { dropout, scaleColumns } from './adapter-grads.ts'
@@ -93,13 +93,13 @@ const attention: Backward = ({ g, step, input, output, grad, isWanted }) => {
   }
   const dy = grad('y')
   const { dq, dk, dv } = g.attention_grad({ dy, ...saved }, attrs)
-  // A sink has no value, so what reaches q, k and v knows it by lse alone.
+  // A sink has no value, so it affects the gradients of q, k and v only through lse.
   const dsinks = () =>
     g.sinks_grad({ dy, y: saved.y, lse: saved.lse, sinks: input('sinks') }, { heads: attrs.heads }).dsinks
   return { parts: { q: dq, k: dk, v: dv, sinks: isWanted('sinks') ? dsinks() : undefined } }
 }
 
-/** The loss has its gradients from the forward pass, which made and dropped the logits. */
+/** The loss has its gradients from the forward pass, which computed and dropped the logits. */
 function lossGrads({ g, step, output, isWanted }: GradientContext, loss: Gradient): InputGradients {
   const times = (saved: Tensor) => (loss === ONE ? saved : g.scale({ x: saved, factor: loss }, {}).y)
   if (isWanted('weight') && !step.outputs.dweight)

@@ -52,7 +52,7 @@ export function differentiate(
   )
 }
 
-/** Tensors whose value depends on one of the given. */
+/** Tensors that depend on one of the given ones. */
 function reachedFrom(from: readonly Tensor[], steps: readonly Step[]): Set<Tensor> {
   const reached = new Set(from)
   for (const step of steps) {
@@ -62,7 +62,7 @@ function reachedFrom(from: readonly Tensor[], steps: readonly Step[]): Set<Tenso
   return reached
 }
 
-/** What made each tensor that one step alone reads, those left out whose gradient is asked for. */
+/** The step behind each tensor that only one step reads, except tensors whose gradient is requested. */
 function soleSources(steps: readonly Step[], wrt: readonly Tensor[]): Map<Tensor, Step> {
   const sources = new Map(steps.flatMap(step => outputTensors(step).map(tensor => [tensor, step] as const)))
   const readers = new Map<Tensor, Step>()

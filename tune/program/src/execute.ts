@@ -7,15 +7,15 @@ import type { Program } from './program.ts'
 
 export type Buffers = Readonly<Record<string, DeviceBuffer>>
 
-/** Host memory as buffers of the same names. */
+/** Adopts host memory as buffers with the same names. */
 export const adoptAll = (engine: Engine, views: Readonly<Record<string, ArrayBufferView>>): Buffers =>
   Object.fromEntries(Object.entries(views).map(([name, host]) => [name, engine.adopt(host)]))
 
 export type PreparedProgram = {
   readonly plan: Plan
   /**
-   * Names of the buffers that each run must be lent: the inputs, and `out:<name>` for each output that is
-   * none.
+   * Names of the buffers that each run needs: the inputs, and `out:<name>` for each output that is not an
+   * input.
    */
   readonly bindings: readonly string[]
   /** Bytes of one of those buffers. */

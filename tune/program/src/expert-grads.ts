@@ -1,7 +1,7 @@
-/** The way back through what a mixture of experts has beside its linears. */
+/** Gradients of the ops of a mixture of experts, other than its linears. */
 import { ONE, number, type Backward } from './gradient-context.ts'
 
-/** Which experts are chosen has no gradient; how much each counts has. */
+/** The choice of experts has no gradient; their weights have one. */
 export const route: Backward = ({ g, step, input, output, grad }) => ({
   parts: {
     logits: g.route_grad(
@@ -11,7 +11,7 @@ export const route: Backward = ({ g, step, input, output, grad }) => ({
   },
 })
 
-/** A row's gradient is the sum of those of its copies. */
+/** A row's gradient is the sum of the gradients of its copies. */
 export const expertRows: Backward = ({ g, input, grad, soFar }) => ({
   summed: {
     x: g.combine(
@@ -40,7 +40,7 @@ export const balanceSums: Backward = ({ g, step, input, grad }) => ({
   },
 })
 
-/** The loss has its gradient beside it. */
+/** The forward pass saved the gradient of the loss. */
 export const balanceLoss: Backward = ({ g, output, lossGrad }) => {
   const loss = lossGrad('loss')
   const saved = output('dsums')

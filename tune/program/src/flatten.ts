@@ -3,10 +3,10 @@ import { DTYPES, DTYPE_NAMES, LINEAR_ARITHMETICS, OP_NAMES, attrsOf, type Dtype 
 import { FLAT_VERSION, type FlatProgram } from '@cairn-tune/native'
 import type { Program, Step, Tensor } from './program.ts'
 
-/** Where each tensor lies: a byte offset into the arena, or a buffer bound by name. */
+/** Location of a tensor: a byte offset into the arena, or a buffer bound by name. */
 export type Placement = { offset: number } | { binding: string }
 
-/** Writes a program for native code. Also gives the names of the buffers to bind, in order. */
+/** Encodes a program for native code. Also returns the names of the buffers to bind, in order. */
 export function flatten(
   program: Program,
   placements: ReadonlyMap<Tensor, Placement>,
@@ -14,7 +14,7 @@ export function flatten(
   const bindings: string[] = []
   const places = program.tensors.map(tensor => {
     const place = placements.get(tensor)
-    // A tensor that no step touches needs no memory; offset 0 with nothing reading it is as good as any.
+    // A tensor that no step uses needs no memory. Nothing reads it, so any offset will do.
     if (!place) return 0
     if ('offset' in place) return place.offset
     if (!bindings.includes(place.binding)) bindings.push(place.binding)
@@ -24,7 +24,7 @@ export function flatten(
     program.steps.flatMap(step => [...Object.values(step.inputs), ...Object.values(step.outputs)]),
   )
   const code = [FLAT_VERSION, program.tensors.length, program.steps.length]
-  // Tensors that no step touches keep their number and have no elements.
+  // Tensors that no step uses keep their number and have no elements.
   for (const tensor of program.tensors)
     code.push(
       ...(used.has(tensor) ? [DTYPES[tensor.dtype].code, tensor.shape.length, ...tensor.shape] : [0, 1, 0]),

@@ -41,5 +41,5 @@ export type InputGradients = {
 }
 export type Backward = (flow: GradientContext) => InputGradients
 
-/** An attribute of a step as a number; 0 where it was left out. */
+/** An attribute of a step as a number. 0 if absent. */
 export const number = (step: Step, name: string): number => Number(step.attrs[name] ?? 0)

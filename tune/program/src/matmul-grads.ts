@@ -1,4 +1,4 @@
-/** The way back through linears: of one matrix, and of one for each expert. */
+/** Gradients of linears: of one matrix, and of one per expert. */
 import {
   FLOATS,
   LINEAR_ARITHMETICS,
@@ -10,7 +10,7 @@ import {
 import { number, type Backward, type GradientContext, type InputGradients } from './gradient-context.ts'
 import type { Step, Tensor } from './program.ts'
 
-/** The products that a linear's gradients are: towards its input, towards its weight, and of its bias. */
+/** The products that make a linear's gradients: for its input, its weight and its bias. */
 type Products = {
   nn: (inputs: InputsOf<'matmul_nn', Tensor>, attrs: AttrsOf<'matmul_nn'>) => Tensor
   tn: (inputs: InputsOf<'matmul_tn', Tensor>, attrs: AttrsOf<'matmul_tn'>) => Tensor
@@ -21,8 +21,8 @@ const arithmeticOf = (step: Step): LinearArithmetic =>
   LINEAR_ARITHMETICS.find(name => name === step.attrs.arithmetic) ?? 'f32'
 
 /**
- * A matmul's gradients are matmuls; they add what an activation has so far in their epilogue. Weights get f32
- * gradients. Where the forward pass rounded a to a small format, the gradient is rounded to one too, by its
+ * Gradients of a matmul are matmuls; they add the activation's gradient so far in their epilogue. Weights get
+ * f32 gradients. If the forward pass rounded a to a small format, the gradient is rounded to one too, by its
  * own largest magnitude (current scaling).
  */
 function matmulGrads(
@@ -45,8 +45,7 @@ function matmulGrads(
     throw new Error(`[${step.op}] ${b} is stored as ${input(b).dtype}, which cannot be trained`)
   if (isWanted(b) && isRounded)
     throw new Error(`[${step.op}] ${b} is multiplied in ${chosen}, which only supports frozen weights`)
-  // Every use of the random numbers of a step has its own stream: its place in the program as it was
-  // recorded.
+  // Each use of a step's random numbers has its own stream: its index in the program as recorded.
   const toInput = () =>
     products.nn(
       {
@@ -71,7 +70,7 @@ function matmulGrads(
   }
 }
 
-/** The gradients of y = alpha·(a·bᵀ + a2·b2ᵀ) + bias + addend, by the products that its op's way back has. */
+/** The gradients of y = alpha·(a·bᵀ + a2·b2ᵀ) + bias + addend, from the products of its op. */
 function linearGrads(flow: GradientContext, products: Products): InputGradients {
   const down = adapterOf(flow)
   if (down) return adapterGrads(flow, products, down)
@@ -99,15 +98,13 @@ export const expertMatmulNt: Backward = flow => {
   })
 }
 
-/** Gradients of what a product adds after its sums. */
+/** Gradients of the terms that a product adds after its sums. */
 const addedGrads = ({ grad, isWanted }: GradientContext, products: Products) => ({
   addend: isWanted('addend') ? grad('y') : undefined,
   bias: isWanted('bias') ? products.bias(grad('y')) : undefined,
 })
 
-/**
- * The step z = alpha·x·Aᵀ of a linear y = x·Wᵀ + z·Bᵀ with its adapter, and what it reads, where it is one.
- */
+/** The step z = alpha·x·Aᵀ and its inputs, for a linear y = x·Wᵀ + z·Bᵀ with an adapter. */
 function adapterOf({
   step,
   source,
@@ -125,8 +122,8 @@ function adapterOf({
 }
 
 /**
- * The adapter's way back to x joins the sums of the linear's own: dx = dy·W + dz·A with dz = alpha·dy·B,
- * which is the gradient of x·Aᵀ.
+ * The adapter's gradient for x joins the sums of the linear's own: dx = dy·W + dz·A with dz = alpha·dy·B, the
+ * gradient of x·Aᵀ.
  */
 function adapterGrads(
   flow: GradientContext,

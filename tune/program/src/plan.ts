@@ -8,17 +8,17 @@ import { inputTensors, outputTensors, type Program, type Tensor } from './progra
 
 export type Plan = {
   placements: Map<Tensor, Placement>
-  /** Size of the arena: what the program needs beside the buffers that are lent to it. */
+  /** Size of the arena: the program's memory besides the caller's buffers. */
   arenaBytes: number
 }
 
-/** Steps, or stages, between which a tensor's memory is taken, both included. */
+/** First and last step, or stage, in which a tensor needs its memory. */
 export type Lifetime = { tensor: Tensor; bytes: number; from: number; to: number }
 
-/** Name of the buffer that an output of a program is written to. */
+/** Name of the buffer of a program's output. */
 export const outputBinding = (name: string) => `out:${name}`
 
-/** Lays out a program. Inputs and outputs lie in buffers bound by name. */
+/** Lays out a program. Inputs and outputs are in buffers bound by name. */
 export function planMemory(program: Program): Plan {
   const rootOf = findRoots(program)
   const placements = new Map<Tensor, Placement>()
@@ -39,7 +39,7 @@ export function planMemory(program: Program): Plan {
   return { placements, arenaBytes }
 }
 
-/** The tensor whose memory an op's in-place output takes over, through any number of steps. */
+/** The tensor whose memory an op's in-place output reuses, through any number of steps. */
 function findRoots(program: Program): (tensor: Tensor) => Tensor {
   const roots = new Map<Tensor, Tensor>()
   const rootOf = (tensor: Tensor) => roots.get(tensor) ?? tensor
@@ -78,7 +78,8 @@ function listLives(program: Program, rootOf: (tensor: Tensor) => Tensor): Lifeti
 }
 
 /**
- * Largest first, each at the lowest offset that is free for its whole life. Returns the end of the highest.
+ * Places the largest tensors first, each at the lowest offset that is free for its whole life. Returns the
+ * end of the highest.
  */
 export function assignOffsets(lives: Lifetime[], placements: Map<Tensor, Placement>): number {
   const placed: (Lifetime & { offset: number })[] = []

@@ -1,4 +1,4 @@
-/** The way back through what training on preferences adds to a model. */
+/** Gradients of the ops of preference training. */
 import { ONE, type Backward, type GradientContext, type Gradient } from './gradient-context.ts'
 import type { Tensor } from './program.ts'
 
@@ -25,7 +25,7 @@ export const segmentSums: Backward = ({ g, input, grad }) => ({
   parts: { x: g.segment_sums_grad({ dy: grad('y'), segments: input('segments') }, {}).dx },
 })
 
-/** A loss has the gradients of its inputs beside it. */
+/** The forward pass saved the gradients of a loss for its inputs. */
 function saved({ g, output, lossGrad }: GradientContext, of: Readonly<Record<string, string>>) {
   const loss: Gradient = lossGrad('loss')
   const times = (x: Tensor) => (loss === ONE ? x : g.scale({ x, factor: loss }, {}).y)

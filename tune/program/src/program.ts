@@ -1,10 +1,10 @@
-/** A program as TypeScript keeps it: tensors and the steps that make them, in the order they run. */
+/** A program in TypeScript: tensors and the steps that compute them, in execution order. */
 import type { Attrs, Dtype, OpName, Shape } from '@cairn-tune/ops'
 
-/** A value of a program. Inputs are lent by whoever runs it; the others live in the program's arena. */
+/** A value of a program. The caller of a run provides inputs; other tensors are in the program's arena. */
 export type Tensor = {
   readonly id: number
-  /** Inputs have the name they are bound by, others at most a hint. */
+  /** The binding name of an input. For others at most a hint. */
   readonly name: string | undefined
   readonly dtype: Dtype
   readonly shape: Shape
@@ -16,16 +16,16 @@ export type Step = {
   readonly inputs: Readonly<Record<string, Tensor | undefined>>
   readonly attrs: Attrs
   readonly outputs: Readonly<Record<string, Tensor>>
-  /** The block it was recorded in, which may be recomputed; `undefined` outside of any. */
+  /** The block it was recorded in, which may be recomputed. Undefined outside of blocks. */
   readonly block: string | undefined
-  /** Backward steps are those that differentiation recorded, and what follows them. */
+  /** Backward steps are those that differentiation recorded, and all later ones. */
   readonly phase: 'forward' | 'backward'
 }
 
 export type Program = {
   readonly tensors: readonly Tensor[]
   readonly steps: readonly Step[]
-  /** Tensors that a run hands back, by name. */
+  /** Tensors that a run returns, by name. */
   readonly outputs: Readonly<Record<string, Tensor>>
 }
 

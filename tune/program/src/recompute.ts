@@ -1,16 +1,16 @@
 /**
- * Recomputation: a block's tensors are dropped after the forward pass and made again, by the same steps,
+ * Recomputation: a block's tensors are dropped after the forward pass and computed again, by the same steps,
  * before the backward pass reads them. The steps and their order within the block are the same, so no bit
- * changes; only time is paid.
+ * changes; the only cost is time.
  */
 import type { OpName } from '@cairn-tune/ops'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 import { planMemory, type Plan } from './plan.ts'
 
-/** Ops whose outputs are a few numbers that cost reading everything: never made again. */
+/** Ops that read much and output a few numbers. Never recomputed. */
 const keptOps: readonly OpName[] = ['amax', 'delayed_amax', 'observe_amax', 'row_norms']
 
-/** Ops that cost little next to the matmuls between them: their outputs are the first to go. */
+/** Ops that are cheap compared with the matmuls between them. Their outputs are dropped first. */
 const cheapOps: readonly OpName[] = [
   'rms_norm',
   'qk_norm_rope',
@@ -30,11 +30,11 @@ const cheapOps: readonly OpName[] = [
 export type RecomputePolicy = {
   /** Blocks that recompute their cheap ops. */
   cheap: ReadonlySet<string>
-  /** Blocks that recompute everything but what other blocks read. */
+  /** Blocks that recompute everything except what other blocks read. */
   whole: ReadonlySet<string>
 }
 
-/** The program with steps of its blocks repeated in the backward phase as the policy says. */
+/** The program with steps of its blocks repeated in the backward phase according to the policy. */
 export function recompute(program: Program, policy: RecomputePolicy): Program {
   const producers = new Map<Tensor, Step>()
   for (const step of program.steps) for (const tensor of outputTensors(step)) producers.set(tensor, step)
@@ -51,8 +51,8 @@ export function recompute(program: Program, policy: RecomputePolicy): Program {
   }
 
   /**
-   * The tensor to read in the backward phase: itself, or its second making, whose steps are added here when
-   * first asked for.
+   * The tensor to read in the backward phase: itself, or its recomputed copy, whose steps are added here on
+   * first use.
    */
   function later(tensor: Tensor): Tensor {
     const step = producers.get(tensor)
@@ -87,8 +87,8 @@ export function recompute(program: Program, policy: RecomputePolicy): Program {
 }
 
 /**
- * Tensors of a block that the forward pass reads in another: they live on anyway, and recomputation starts
- * from them.
+ * Tensors of a block that the forward pass reads in another. They stay live, and recomputation starts from
+ * them.
  */
 function readOutsideTheirBlock(program: Program, producers: ReadonlyMap<Tensor, Step>): Set<Tensor> {
   const forward = program.steps.filter(step => step.phase === 'forward')
@@ -118,7 +118,7 @@ export function planWithin(program: Program, budgetBytes: number): FitResult {
   return { fits: false, minBytes }
 }
 
-/** From nothing recomputed, over cheap ops of more and more blocks, to whole blocks of more and more. */
+/** From no recomputation, over cheap ops of ever more blocks, to whole blocks of ever more. */
 function* policies(blocks: readonly string[]): Generator<RecomputePolicy> {
   const some = (count: number) => new Set(blocks.slice(0, count))
   for (let count = 0; count <= blocks.length; count++) yield { cheap: some(count), whole: new Set() }

@@ -14,19 +14,19 @@ import {
 } from '@cairn-tune/ops'
 import type { Program, Step, Tensor } from './program.ts'
 
-/** One method an op, as the op table has it: named inputs, attributes, named outputs. */
+/** One method per op of the op table: named inputs, attributes, named outputs. */
 export type Ops = {
   readonly [N in OpName]: (inputs: InputsOf<N, Tensor>, attrs: AttrsOf<N>) => OutputsOf<N, Tensor>
 }
 
 export type Recorder = Ops & {
-  /** A tensor that whoever runs the program lends. */
+  /** A tensor that the caller of a run provides. */
   input(name: string, dtype: Dtype, shape: Shape): Tensor
   /** Steps recorded inside belong to a block, which the plan may recompute instead of keeping its tensors. */
   block<T>(name: string, record: () => T): T
-  /** Steps from here on are of the backward phase: they may have their inputs recomputed. */
+  /** Steps from here on belong to the backward phase: their inputs may be recomputed. */
   beginBackward(): void
-  /** Records a step by name; the typed methods are this. */
+  /** Records a step by name. The typed methods call it. */
   step(op: OpName, inputs: Readonly<Record<string, Tensor | undefined>>, attrs: Attrs): Record<string, Tensor>
   readonly steps: readonly Step[]
   /** Ends the recording. */

@@ -1,7 +1,7 @@
 /**
- * A program cut into stages that run one after the other, for whoever has something to do between them: where
- * weights come from a disk, every micro-batch of a window passes a layer before the next one's weights are
- * fetched. The steps are the same in the same order, so a program in stages gives the bits of the whole.
+ * A program cut into stages that run one after the other, so that a caller can act between them: with weights
+ * on a disk, every micro-batch of a window passes a layer before the next layer's weights are loaded. The
+ * steps and their order do not change, so a program in stages gives the same bits as the whole.
  */
 import { PART_ALIGNMENT, alignUp, byteLength } from '@cairn-tune/ops'
 import { outputBinding, assignOffsets, type Lifetime } from './plan.ts'
@@ -9,13 +9,13 @@ import { inputTensors, outputTensors, type Program, type Step, type Tensor } fro
 
 export type Stage = {
   /**
-   * Its inputs are those of the whole that it reads, and what earlier stages carry to it; its outputs are
-   * those of the whole that it makes, and what it carries to later ones.
+   * Its inputs are the whole program's inputs that it reads, and tensors carried from earlier stages. Its
+   * outputs are the whole program's outputs that it computes, and tensors carried to later stages.
    */
   program: Program
-  /** Names of the whole's inputs that it reads. */
+  /** Names of the whole program's inputs that it reads. */
   reads: ReadonlySet<string>
-  /** Where the buffer of a binding lies among what is carried; other bindings are as of the whole. */
+  /** Location of a binding's buffer in the carried bytes. Other bindings are those of the whole program. */
   carried: ReadonlyMap<string, ByteRange>
 }
 
@@ -29,8 +29,8 @@ export type StagedProgram = {
 }
 
 /**
- * Cuts wherever steps go over from one group of inputs to another. `groupOf` gives an input's group by its
- * name; steps that read none of any group belong to the stage at hand.
+ * Cuts where steps change from one group of inputs to another. `groupOf` gives the group of an input by its
+ * name; steps without a grouped input stay in the current stage.
  */
 export function cutIntoStages(
   program: Program,
@@ -65,7 +65,7 @@ function splitSteps(steps: readonly Step[], groupOf: (input: string) => string |
   return runs
 }
 
-/** Tensors that a later stage reads than the one that makes them, with the stages that they live in. */
+/** Tensors read by a later stage than the one that computes them, with the stages in which they are live. */
 function carriedLives(runs: readonly (readonly Step[])[]): Map<Tensor, Lifetime> {
   const made = new Map<Tensor, number>()
   const lives = new Map<Tensor, Lifetime>()

@@ -1,10 +1,10 @@
-/** A program as text: one line a step, for golden tests and for people. */
+/** A program as text, one line per step, for golden tests and for people. */
 import { attrsOf, typeText } from '@cairn-tune/ops'
 import type { Plan } from './plan.ts'
 import type { Program, Step, Tensor } from './program.ts'
 
 /**
- * `%3 = rms_norm(x: %1, weight: model.norm.weight) {eps: 0.000001} → bf16 (64, 1024)`, with places where a
+ * `%3 = rms_norm(x: %1, weight: model.norm.weight) {eps: 0.000001} → bf16 (64, 1024)`, with locations if a
  * plan is given.
  */
 export function programText(program: Program, plan?: Plan): string {
@@ -44,7 +44,7 @@ function stepText(step: Step, plan: Plan | undefined): string {
 
 const nameOf = (tensor: Tensor) => (tensor.isInput ? (tensor.name ?? '') : `%${tensor.id}`)
 
-/** Attributes that may be left out show where they are not 0. */
+/** Optional attributes are shown if they are not 0. */
 function attrsText({ op, attrs }: Step): string {
   const entries = attrsOf(op)
     .map(({ name, isOptional }) => [name, attrs[name], isOptional] as const)

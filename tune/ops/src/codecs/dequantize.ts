@@ -1,4 +1,4 @@
-/** The buffer of a quantised dtype → f32, rounded where native code rounds. */
+/** The buffer of a quantised dtype → f32, rounded as native code rounds. */
 import {
   DYNAMIC_BLOCK,
   FP8_TILE,
@@ -19,7 +19,7 @@ import { floats, getNibble, part, partViews, stackOf, vnniIndex, type PartViews 
 
 const f = Math.fround
 
-/** The numbers that a buffer means, in f32. */
+/** The numbers in a buffer, as f32. */
 export function dequantize(buffer: Uint8Array, dtype: Dtype, shape: Shape): Float32Array {
   if (buffer.byteLength < byteLength(dtype, shape)) {
     throw new Error(

@@ -1,10 +1,11 @@
 /**
- * The dynamic maps of 8 bits that bitsandbytes stores block scales and optimizer states in: 256 numbers whose
+ * The dynamic 8-bit maps in which bitsandbytes stores block scales and optimizer states: 256 numbers whose
  * steps grow with their size.
  *
- * Seven decades, the one ending in 1 with 64 values of each sign (or 128 where there is one sign), each below
- * with half as many. Values sit in the middles of even steps from 0.1 to 1 of their decade, all in f32 and
- * rounded as there, so that the tables are equal to the last bit. Zero and one are added.
+ * There are seven decades. The one that ends at 1 has 64 values of each sign (or 128 if there is only one
+ * sign), each lower decade half as many. Values are the midpoints of even steps from 0.1 to 1 of their
+ * decade, all in f32 and rounded as in bitsandbytes, so that the tables are bit-identical. Zero and one are
+ * added.
  */
 const f = Math.fround
 

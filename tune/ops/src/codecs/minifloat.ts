@@ -24,12 +24,12 @@ export const MINIFLOATS = {
 export type MinifloatName = keyof typeof MINIFLOATS
 
 /**
- * How a number between two codes picks one: the nearer (ties to the even code), or the upper where `uniform`
- * in [0, 1) is below the fraction.
+ * How a number between two codes is rounded: to nearest (ties to the even code), or up if `uniform` in [0, 1)
+ * is below the fraction.
  */
 export type Rounding = 'nearest' | { uniform: number }
 
-/** The number that a code means. */
+/** The number of a code. */
 export function decodeMinifloat(name: MinifloatName, code: number): number {
   const { mantissaBits, bias, signBit, maxCode, infCode }: Minifloat = MINIFLOATS[name]
   const sign = code & signBit ? -1 : 1
@@ -86,7 +86,7 @@ export function decodeBf16(code: number): number {
   return floatBits[0] ?? 0
 }
 
-/** The nearest bf16 of an f32, ties to even; a NaN stays one. */
+/** The nearest bf16 of an f32, ties to even. A NaN stays a NaN. */
 export function encodeBf16(value: number): number {
   floatBits[0] = value
   const bits = wordBits[0] ?? 0

@@ -19,7 +19,7 @@ export const NF4_TABLE = Float32Array.of(
   1,
 )
 
-/** Code of the entry nearest to a number; halfway between two it is the lower. */
+/** Code of the nearest entry. Halfway between two it is the lower. */
 export const encodeNf4 = (value: number) => encodeNearest(NF4_TABLE, value)
 
 /** Index of the nearest entry of an ascending table. */

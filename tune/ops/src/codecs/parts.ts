@@ -1,4 +1,4 @@
-/** The buffer of a quantised matrix: its parts by name, its nibbles, and where its numbers lie. */
+/** The buffer of a quantised matrix: its parts by name, its nibbles, and the locations of its numbers. */
 import { VNNI_ROWS, countElements, matrixStride, partsOf, type Dtype, type Shape } from '../dtypes.ts'
 
 export type PartViews = Record<string, Uint8Array>
@@ -13,7 +13,7 @@ export const part = (parts: PartViews, name: string) => parts[name] ?? new Uint8
 export const floats = (bytes: Uint8Array) =>
   new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
 
-/** Two nibbles a byte; `first` says where the even element lies. */
+/** Two nibbles per byte. `first` is the half of the even element. */
 export function putNibble(bytes: Uint8Array, index: number, code: number, first: 'low' | 'high'): void {
   const isLow = (index % 2 === 0) === (first === 'low')
   bytes[index >> 1] = (bytes[index >> 1] ?? 0) | (isLow ? code : code << 4)
@@ -24,7 +24,7 @@ export function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high
   return (index % 2 === 0) === (first === 'low') ? byte & 15 : byte >> 4
 }
 
-/** Where number k of row r of K lies in a bf16_vnni matrix. */
+/** Index of number k of row r in a bf16_vnni matrix with K columns. */
 export const vnniIndex = (r: number, k: number, K: number) =>
   (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
 

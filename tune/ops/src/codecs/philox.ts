@@ -1,6 +1,6 @@
 /**
- * Philox4x32-10, a random number as a pure function of where it is used: same bits on every backend and for
- * every number of threads.
+ * Philox4x32-10: a random number as a pure function of its position, with the same bits on every backend and
+ * for any number of threads.
  */
 
 export type Words4 = readonly [number, number, number, number]
@@ -11,8 +11,8 @@ const multipliers = [0xd2511f53, 0xcd9e8d57] as const
 const weyl = [0x9e3779b9, 0xbb67ae85] as const
 
 /**
- * The high word of a product of two words, by halves: every number on the way is exact in a double, and
- * tensors take millions of them. The low word is `Math.imul(a, b) >>> 0`.
+ * The high word of a product of two words, computed by halves: every intermediate is exact in a double, and
+ * tensors need millions of them. The low word is `Math.imul(a, b) >>> 0`.
  */
 function highOf(a: number, b: number): number {
   const [aHigh, aLow, bHigh, bLow] = [a >>> 16, a & 0xffff, b >>> 16, b & 0xffff]
@@ -39,7 +39,7 @@ export function philox(counter: Words4, key: Words2): Words4 {
   return [c0, c1, c2, c3]
 }
 
-/** What a stream of random numbers is keyed by. */
+/** The key of a stream of random numbers. */
 export type Stream = { seed: number; step: number; op: number }
 
 /** A number in [0, 1) with 24 bits for one element of one op of one step. */

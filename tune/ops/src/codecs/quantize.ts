@@ -1,5 +1,5 @@
 /**
- * Block quantisers: a matrix in f32 → the buffer of a quantised dtype (its parts are in dtypes.ts). Every
+ * Block quantisers: a matrix in f32 → the buffer of a quantised dtype (dtypes.ts describes its parts). Every
  * product and quotient is rounded to f32 where native code rounds it, so that both give the same bytes.
  */
 import {
@@ -23,7 +23,7 @@ import { floats, part, partViews, putNibble, stackOf, vnniIndex, type PartViews 
 const f = Math.fround
 const E4M3_MAX = 448
 const E2M1_MAX = 6
-/** Smallest block scale of NVFP4 that is not zero. */
+/** Smallest nonzero block scale of NVFP4. */
 const E4M3_MIN = 2 ** -9
 
 const maxAbs = (values: Float32Array, start: number, end: number) => {
@@ -114,8 +114,8 @@ function quantizeNvfp4(values: Float32Array, parts: PartViews): void {
 }
 
 /**
- * The published rule of microscaling formats: the scale is the largest power of two not above amax, divided
- * by that of the largest code (4).
+ * The rule of the microscaling formats specification: the scale is the largest power of two not above amax,
+ * divided by that of the largest code (4).
  */
 function quantizeMxfp4(values: Float32Array, parts: PartViews): void {
   for (let start = 0; start < values.length; start += MXFP4_BLOCK) {
@@ -127,7 +127,7 @@ function quantizeMxfp4(values: Float32Array, parts: PartViews): void {
   }
 }
 
-/** Block scales are stored less their mean, as codes of the dynamic map times one scale a group. */
+/** Block scales are stored minus their mean, as codes of the dynamic map times one scale per group. */
 function quantizeNf4(values: Float32Array, parts: PartViews): void {
   const blocks = values.length / NF4_BLOCK
   const scales = Float32Array.from({ length: blocks }, (_, block) =>

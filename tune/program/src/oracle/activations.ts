@@ -1,4 +1,4 @@
-/** Meaning of the gated activations and their gradients, in float64. */
+/** Gated activations and their gradients, in float64. */
 import type { Attrs } from '@cairn-tune/ops'
 import { at, fill, get, number, type Define, type Inputs } from './matrix.ts'
 
@@ -40,7 +40,7 @@ export const swigluGrad = gluGrad(silu)
 export const geglu = glu(gelu)
 export const gegluGrad = gluGrad(gelu)
 
-/** A pair of clamped_glu: gate and up as they count, and whether each was let through as it is. */
+/** A pair of clamped_glu: clamped gate and up, and whether each was within its limits. */
 function clampedPair(inputs: Inputs, attrs: Attrs, i: number) {
   const [limit, x] = [number(attrs, 'limit'), get(inputs, 'x').values]
   const [gate, up] = [at(x, 2 * i), at(x, 2 * i + 1)]

@@ -1,4 +1,4 @@
-/** Meaning of what adapters need beside products, in float64. */
+/** Ops that adapters need besides products, in float64. */
 import { uniform } from '@cairn-tune/ops'
 import { at, fill, get, multiply, number, sizes, zeros, type Define, type Inputs } from './matrix.ts'
 import { keyOf } from './rounding.ts'
@@ -19,7 +19,7 @@ export const rowNorms: Define = (inputs, attrs) => {
   return { y: fill(rows, n => Math.hypot(...adapted.subarray(n * columns, (n + 1) * columns))) }
 }
 
-/** Bias and addend of number i of an output with so many columns. */
+/** Bias and addend of element i of an output with `columns` columns. */
 const addedTo = (inputs: Inputs, columns: number) => (i: number) =>
   (inputs.bias ? at(inputs.bias.values, i % columns) : 0) + (inputs.addend ? at(inputs.addend.values, i) : 0)
 

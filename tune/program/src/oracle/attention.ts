@@ -1,4 +1,4 @@
-/** Meaning of attention and of head and loss, in float64: every probability written out. */
+/** Attention, head and loss in float64, with every probability computed explicitly. */
 import {
   at,
   fill,
@@ -15,7 +15,7 @@ import type { Attrs } from '@cairn-tune/ops'
 
 type Visit = { head: number; keyHead: number; query: number; keys: number[]; scores: number[] }
 
-/** Calls `visit` for every query of every head with the keys it sees and their scaled scores. */
+/** Calls `visit` for every query of every head with its visible keys and their scaled scores. */
 function overQueries(inputs: Inputs, attrs: Attrs, visit: (one: Visit) => void): void {
   const { heads, width, keyHeads } = headSizes(inputs, attrs)
   const [q, k] = [get(inputs, 'q').values, get(inputs, 'k').values]

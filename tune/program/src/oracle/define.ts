@@ -1,4 +1,4 @@
-/** The meaning of every op, as a table: an op without one does not compile. */
+/** The definition of every op in float64. An op without one does not compile. */
 import type { OpName } from '@cairn-tune/ops'
 import * as activations from './activations.ts'
 import * as adapters from './adapters.ts'
@@ -111,7 +111,7 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   add: elementwise((a, b) => a + b, 'a', 'b'),
   scale: inputs => ({ y: get(inputs, 'x').values.map(value => value * at(get(inputs, 'factor').values, 0)) }),
   cast: identity,
-  // The oracle knows no storage: what quantising loses is tested on bytes.
+  // The oracle ignores storage: tests on bytes cover the loss of quantisation.
   quantize: identity,
   dequantize: identity,
   amax: inputs => ({ y: Float64Array.of(largest(get(inputs, 'x').values)) }),
@@ -136,7 +136,7 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   }),
   clip_factor: clipFactor,
   adamw,
-  // What its states lose by being stored is tested on bytes.
+  // Tests on bytes cover the loss from storing its states.
   adamw_8bit: adamw,
   paged_write: serving.pagedWrite,
   paged_attention: serving.pagedAttention,

@@ -1,9 +1,9 @@
-/** Meaning of the ops of a mixture of experts, in float64. */
+/** Ops of a mixture of experts, in float64. */
 import type { Attrs } from '@cairn-tune/ops'
 import { matmulNn, matmulNt, matmulTn } from './matmuls.ts'
 import { at, fill, get, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
 
-/** softmax of the numbers at some indices of a row, by those. */
+/** Softmax of a row over some of its indices, by index. */
 function softmaxOf(values: Float64Array, indices: readonly number[]): Map<number, number> {
   const max = Math.max(...indices.map(i => at(values, i)))
   const powers = indices.map(i => Math.exp(at(values, i) - max))
@@ -129,13 +129,13 @@ export const combineGrad: Define = inputs => {
   }
 }
 
-/** Rows [first, end) of a matrix; undefined stays so. */
+/** Rows [first, end) of a matrix. Undefined stays undefined. */
 const rowsOf = (matrix: Matrix | undefined, first: number, end: number): Matrix | undefined => {
   if (!matrix) return undefined
   const [, columns] = sizes(matrix)
   return { shape: [end - first, columns], values: matrix.values.subarray(first * columns, end * columns) }
 }
-/** Matrix e of several, or row e of a matrix. */
+/** Matrix e of a stack, or row e of a matrix. */
 const partOf = (stack: Matrix | undefined, e: number): Matrix | undefined => {
   if (!stack) return undefined
   const [, ...shape] = stack.shape
@@ -143,7 +143,7 @@ const partOf = (stack: Matrix | undefined, e: number): Matrix | undefined => {
   return { shape, values: stack.values.subarray(e * size, (e + 1) * size) }
 }
 
-/** A matmul for the rows of each expert, one after the other. */
+/** Applies a matmul to the rows of each expert in turn. */
 const byExpert =
   (matmul: Define, stacked: readonly string[]): Define =>
   (inputs, attrs) => {

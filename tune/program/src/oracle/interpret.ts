@@ -1,4 +1,4 @@
-/** Runs a program in float64, op by op, by the definitions in define.ts: the reference of every backend. */
+/** Runs a program in float64, op by op, with the definitions in define.ts: the reference of every backend. */
 import type { Program, Tensor } from '../program.ts'
 import { DEFINE } from './define.ts'
 import type { Matrix } from './matrix.ts'

@@ -1,4 +1,4 @@
-/** Meaning of lookups, products of matrices and of choices of columns, in float64. */
+/** Lookups, matrix products and column selection, in float64. */
 import type { Attrs } from '@cairn-tune/ops'
 import {
   at,
@@ -42,7 +42,8 @@ export const embedGrad: Define = (inputs, attrs) => {
 }
 
 /**
- * The left operand as the arithmetic rounds it; f32 and bf16 are left to the tolerance of what is compared.
+ * The left operand, rounded as the arithmetic does. The rounding to f32 and bf16 is left to the tolerance of
+ * the comparison.
  */
 function roundedLeft(inputs: Inputs, attrs: Attrs): Matrix {
   const a = get(inputs, 'a')

@@ -1,11 +1,11 @@
-/** What the oracle computes on: numbers in float64 with a shape. */
+/** The oracle's values: float64 numbers with a shape. */
 import type { Attrs, Shape } from '@cairn-tune/ops'
 
 export type Matrix = { shape: Shape; values: Float64Array }
 
 export type Inputs = Readonly<Record<string, Matrix | undefined>>
 
-/** An op's meaning: inputs and attributes → the values of each output. */
+/** The definition of an op: inputs and attributes → the values of each output. */
 export type Define = (inputs: Inputs, attrs: Attrs) => Record<string, Float64Array>
 
 export function get(inputs: Inputs, name: string): Matrix {
@@ -25,10 +25,10 @@ export const fill = (count: number, value: (i: number) => number) =>
 /** Number of rows and columns of a matrix. */
 export const sizes = ({ shape }: Matrix): [number, number] => [shape[0] ?? 1, shape[1] ?? 1]
 
-/** An attribute; 0 where it was left out. */
+/** An attribute. 0 if absent. */
 export const number = (attrs: Attrs, name: string) => Number(attrs[name] ?? 0)
 
-/** a·b with any of them transposed; both row-major. */
+/** a·b with either of them transposed; both row-major. */
 export function multiply(a: Matrix, b: Matrix, transposed: { a?: boolean; b?: boolean } = {}): Matrix {
   const [aRows, aColumns] = sizes(a)
   const [bRows, bColumns] = sizes(b)

@@ -1,8 +1,8 @@
-/** Meaning of norms, of rotated heads and of their gradients, in float64. */
+/** Norms, rotated heads and their gradients, in float64. */
 import type { Attrs } from '@cairn-tune/ops'
 import { at, fill, get, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
 
-/** The rows of x, each divided by its root mean square; and one over those. */
+/** The rows of x divided by their root mean square, and the reciprocals of those. */
 function normalise(
   x: Float64Array,
   width: number,
@@ -17,7 +17,7 @@ function normalise(
   return { normed: fill(x.length, i => at(x, i) * at(rstd, Math.floor(i / width))), rstd }
 }
 
-/** What a norm multiplies column i by. */
+/** The factor of column i in a norm. */
 const factor = (inputs: Inputs, attrs: Attrs, i: number) =>
   number(attrs, 'weight_offset') + at(get(inputs, 'weight').values, i)
 

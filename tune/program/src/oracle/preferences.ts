@@ -1,7 +1,7 @@
-/** Meaning of what training on preferences adds, in float64. */
+/** Ops of preference training, in float64. */
 import { at, fill, get, multiply, number, sizes, zeros, type Define, type Inputs } from './matrix.ts'
 
-/** Logits of each row, and the logarithm of the sum of their exponentials. */
+/** Logits of each row, and their log-sum-exp. */
 function logitsOf(inputs: Inputs) {
   const vocab = sizes(get(inputs, 'weight'))[0]
   const logits = multiply(get(inputs, 'x'), get(inputs, 'weight'), { b: true }).values

@@ -1,6 +1,6 @@
 /**
- * How fp8_hybrid and nvfp4 round a matmul's left operand, number by number. Quotients and products are f32
- * where kernels make them f32.
+ * Rounding of a matmul's left operand by fp8_hybrid and nvfp4. Quotients and products are f32 where kernels
+ * compute them in f32.
  */
 import {
   NVFP4_BLOCK,
@@ -16,7 +16,7 @@ const f = Math.fround
 const round = (format: MinifloatName, value: number, rounding: Rounding = 'nearest') =>
   decodeMinifloat(format, encodeMinifloat(format, value, rounding))
 
-/** One scale: numbers times most / amax are rounded to the format, and divided by the same. */
+/** One scale: numbers times most / amax are rounded to the format, then divided by the same. */
 export function roundByTensor(x: Matrix, format: 'e4m3' | 'e5m2', amax: number): Matrix {
   const scale = f((format === 'e4m3' ? 448 : 57_344) / Math.max(amax, f(1e-10)))
   return { shape: x.shape, values: x.values.map(value => round(format, f(value * scale)) * f(1 / scale)) }
@@ -54,7 +54,7 @@ export function roundByBlocks(
   return { shape: x.shape, values }
 }
 
-/** The seed and step of `random`: (seed, low word first, step). */
+/** Seed and step from `random`: (seed, low word first, step). */
 export function keyOf({ values }: Matrix, stream: number): { seed: number; step: number; stream: number } {
   const [low = 0, high = 0, step = 0] = fill(3, i => at(values, i) >>> 0)
   return { seed: high * 2 ** 32 + low, step, stream }

@@ -1,8 +1,8 @@
-/** Meaning of the ops that only inference needs, in float64. */
+/** Ops of inference, in float64. */
 import { philox, type Attrs } from '@cairn-tune/ops'
 import { at, fill, get, number, sizes, zeros, type Define, type Matrix } from './matrix.ts'
 
-/** Where caches have number i of a row. */
+/** Index of element i of a row in the caches. */
 function cacheOf(attrs: Attrs, width: number) {
   const [block, a] = [number(attrs, 'block'), attrs.dtype === 'bf16' ? 2 : 1]
   const start = (row: number) => Math.floor(row / block) * block * width
@@ -105,7 +105,7 @@ export const gatherRows: Define = inputs => {
   }
 }
 
-/** Tokens in order of their numbers, the largest first, the lower token first among equals. */
+/** Tokens in descending order of their logits. Of equals the lower token comes first. */
 const ranked = (values: Float64Array) =>
   Array.from(values.keys()).toSorted((a, b) => at(values, b) - at(values, a) || a - b)
 
@@ -120,7 +120,7 @@ function edited(logits: Float64Array, row: number, edits: Matrix, by: Matrix): F
   return changed
 }
 
-/** Logits of a row without those that its mask rules out. */
+/** Logits of a row that its mask allows. */
 function allowed(logits: Float64Array, row: number, inputs: Parameters<Define>[0]): Float64Array {
   const mask = get(inputs, 'mask')
   const which = at(get(inputs, 'masked').values, row)
@@ -130,8 +130,8 @@ function allowed(logits: Float64Array, row: number, inputs: Parameters<Define>[0
 }
 
 /**
- * A token drawn at `uniform`: min_p, then top_k, then top_p drop what is unlikely; equals of the last one
- * kept are kept.
+ * Draws a token at `uniform`. min_p, then top_k, then top_p drop unlikely tokens; tokens equal to the last
+ * one kept are kept too.
  */
 function draw(
   logits: Float64Array,
