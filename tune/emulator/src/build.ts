@@ -1,7 +1,8 @@
 /**
- * Builds the library with the system's compiler, for the very instructions of this machine: it interprets
- * kernels, so its own loops are what costs. It lies in the user's cache beside the engine's builds, under a
- * hash of sources, compiler, flags and processor. Of two builders at once the second waits for the first.
+ * Builds the library with the system's compiler for the instructions of this machine, because its own loops
+ * are the cost of interpreting kernels. The result is in the user's cache beside the engine's builds, named
+ * by a hash of sources, compiler, flags and processor. Of two concurrent builders the second waits for the
+ * first.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,7 +22,7 @@ const flags = [
   '-march=native',
   '-fPIC',
   '-fvisibility=hidden',
-  // No contraction: an instruction that does not say fma is not one.
+  // No contraction: only fma instructions may fuse.
   '-ffp-contract=off',
   '-fno-math-errno',
   '-fno-trapping-math',
@@ -29,13 +30,13 @@ const flags = [
   '-Wall',
   '-Wextra',
   '-Wno-psabi',
-  // GCC 12 warns of a copy in its own std::string.
+  // GCC 12 warns about a copy inside its own std::string.
   '-Wno-restrict',
 ]
 
 export type BuildOptions = { cacheDir?: string; compiler?: string; log?: (line: string) => void }
 
-/** Path of the library, built first where it is not in the cache yet. */
+/** Returns the path of the library, after building it if the cache does not have it. */
 export async function buildEmulator(options: BuildOptions = {}): Promise<string> {
   const { cacheDir = defaultCacheDir(), log = () => undefined } = options
   const compiler = options.compiler ?? process.env['CXX'] ?? 'c++'

@@ -1,6 +1,6 @@
 /**
- * The kernels of a card: each file of `cuda` is compiled once for the architecture of the card at hand, or as
- * text where the card is emulated, and kept beside the builds of the CPU.
+ * The kernels of a card: each file of `cuda` is compiled once for the architecture of the card, or to PTX for
+ * an emulated card, and kept beside the builds of the CPU.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -12,22 +12,22 @@ import { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-// No contraction, as on the CPU: a kernel that wants a fused multiply-add says so.
+// No contraction, as on the CPU: kernels request fused multiply-adds explicitly.
 const flags = ['-std=c++17', '-O3', '-fmad=false', '-Wno-deprecated-gpu-targets']
 const includes = ['core', 'generated', 'cuda'].map(folder => `-I${join(root, folder)}`)
 
 export type ModulesOptions = {
   /** Compute capability: 90 is 9.0. */ capability: number
-  /** PTX and not machine code. */ areText: boolean
+  /** PTX instead of machine code. */ areText: boolean
   cacheDir?: string
   nvcc?: Nvcc | undefined
   log?: (line: string) => void
 }
 
-/** Capabilities from 9.0 on have instructions that only their own architecture has. */
+/** From 9.0 on, some instructions exist only on one architecture. */
 const architecture = (capability: number) => `${capability}${capability >= 90 ? 'a' : ''}`
 
-/** The folder of modules, built first where it is not in the cache yet. */
+/** Returns the folder of modules, after building it if the cache does not have it. */
 export async function buildModules(options: ModulesOptions): Promise<string> {
   const { capability, areText, cacheDir = defaultCacheDir(), log = () => undefined } = options
   const nvcc = options.nvcc ?? findNvcc(nvccCandidates(process.env))

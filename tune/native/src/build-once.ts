@@ -1,4 +1,4 @@
-/** Builds in the user's cache: made once, by one of several processes that want them, while the others wait. */
+/** Builds in the user's cache. One of several processes builds while the others wait. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,25 +8,25 @@ import { markUsed, pruneBuilds } from './prune-builds.ts'
 const lockPollMs = 100
 
 export type BuildOnce = {
-  /** What is built; the folder around it is the build. */ path: string
+  /** The result; its folder is the build. */ path: string
   cacheDir: string
   log: (line: string) => void
-  /** Makes it, by a rename at its end. */ make: () => Promise<void>
+  /** Builds the result and renames it into place at the end. */ make: () => Promise<void>
 }
 
-/** Where builds are kept. */
+/** The default folder of builds. */
 export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cairn-tune')
 }
 
-/** Builds what is not there yet while others wait for it; returns its path. */
+/** Builds the result unless it exists; returns its path. Other processes wait for it. */
 export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promise<string> {
   let polls = 0
   while (!markUsed(path)) {
     makeFolder(dirname(path))
     const unlock = takeLock(`${path}.lock`)
     if (!unlock) {
-      // The first time the lock may be one that a dead process left.
+      // On the first attempt the lock may be a leftover of a dead process.
       if (++polls === 2) log('waiting for another process that is compiling the same files')
       await delay(lockPollMs)
       continue
@@ -44,8 +44,8 @@ export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promi
 }
 
 /**
- * Makes a folder and those above it, each by itself: Node's recursive mkdir goes on for ever where the system
- * says of a new folder below one that is there that there is no such place, as it does in /proc.
+ * Creates a folder and its parents one by one. Node's recursive mkdir never returns if the system reports
+ * ENOENT for a new folder in an existing one, as in /proc.
  */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
@@ -64,7 +64,9 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Takes the lock and returns how to give it back, or undefined while another living process has it. */
+/**
+ * Takes the lock and returns a function that releases it. Undefined while another living process holds it.
+ */
 function takeLock(path: string): (() => void) | undefined {
   try {
     writeFileSync(path, String(process.pid), { flag: 'wx' })
@@ -76,14 +78,14 @@ function takeLock(path: string): (() => void) | undefined {
   return () => rmSync(path, { force: true })
 }
 
-// A builder that was killed leaves its lock; an unreadable one is being written this moment.
+// A killed builder leaves its lock. An unreadable lock is just being written.
 function isHeld(path: string): boolean {
   try {
     const pid = Number(readFileSync(path, 'utf8'))
     if (pid > 0) process.kill(pid, 0)
     return true
   } catch (error) {
-    // ENOENT: given back this moment. ESRCH: its process is gone.
+    // ENOENT: just released. ESRCH: its process has ended.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

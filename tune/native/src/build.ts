@@ -1,11 +1,10 @@
 /**
- * Builds the addon with the system's compiler: each source once, kernels once an instruction set, then one
+ * Builds the addon with the system's compiler: each source once, kernels once per instruction set, then one
  * link.
  *
- * The result lies in the user's cache under a hash of sources, compiler and flags, so nothing is ever stale
- * and nothing is written twice. It is written under a temporary name and renamed, so a reader never sees half
- * a file; a lock makes the second of two builders wait for the first. Old results are removed when a new one
- * is made.
+ * The result is in the user's cache, named by a hash of sources, compiler and flags, so nothing is ever stale
+ * or written twice. It is written under a temporary name and renamed, so a reader never sees half a file; a
+ * lock makes a second builder wait for the first. A new result removes old ones.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,8 +18,7 @@ import { isasOf, readFeatures, runnableIsas, type Isa } from './isas.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 const warnings = ['-Wall', '-Wextra', '-Wno-unused-function', '-Wno-psabi']
-// No contraction: where a kernel wants a fused multiply-add it says so, and elsewhere every machine rounds
-// alike.
+// No contraction: kernels request fused multiply-adds explicitly, and elsewhere every machine rounds alike.
 const compileFlags = [
   '-std=c++20',
   '-O3',
@@ -34,11 +32,11 @@ const compileFlags = [
 ]
 const linkFlags = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : ['-pthread']
 
-/** An addon: what it is made of, and for which instruction sets its kernels are compiled. */
+/** Sources of an addon, and the instruction sets its kernels are compiled for. */
 export type AddonParts = {
   name: string
   folders: readonly string[]
-  /** Files of other folders. */ files: readonly string[]
+  /** Files from other folders. */ files: readonly string[]
   isas: readonly Isa[]
 }
 
@@ -49,7 +47,7 @@ const CPU_ADDON: AddonParts = {
   isas: runnableIsas(isasOf(process.arch), readFeatures()),
 }
 
-/** The host's half of the CUDA engine. Nothing of CUDA is needed to build it. */
+/** The host part of the CUDA engine. It builds without CUDA. */
 export const DEVICE_ADDON: AddonParts = {
   name: 'cairn_tune_device',
   folders: ['core', 'device', 'device/launch', 'generated'],
@@ -72,7 +70,7 @@ export type BuildOptions = {
   log?: (line: string) => void
 }
 
-/** Path of the addon, built first where it is not in the cache yet. */
+/** Returns the path of the addon, after building it if the cache does not have it. */
 export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   const compiler = options.compiler ?? findCompiler(compilerCandidates(process.env))
   const { parts = CPU_ADDON, cacheDir = defaultCacheDir(), log = () => undefined } = options
@@ -80,7 +78,7 @@ export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   return await buildOnce({ path: addon, cacheDir, log, make: () => compile(compiler, parts, addon, log) })
 }
 
-/** Parameters that the host shares with the kernels are headers of `cuda`. */
+/** Headers in `cuda` define the parameters that host and kernels share. */
 function listSources({ folders, files }: AddonParts): string[] {
   const shared = folders.includes('device') ? listFolder('cuda', /\.h$/) : []
   return [...folders.flatMap(folder => listFolder(folder, /\.(cc|h)$/)), ...files, ...shared].toSorted()
@@ -96,7 +94,9 @@ function buildKey(compiler: Compiler, parts: AddonParts): string {
   return hashOf(JSON.stringify(options), listSources(parts))
 }
 
-/** Names a build by how it is made and by the files it is made of, given by their paths in this package. */
+/**
+ * Names a build by its settings and the contents of its source files, given by their paths in this package.
+ */
 export function hashOf(how: string, sources: readonly string[]): string {
   const hash = createHash('sha256').update(how)
   for (const path of sources)
@@ -133,7 +133,7 @@ function listUnits(parts: AddonParts, objects: string): Unit[] {
   ]
 }
 
-/** Instruction sets without the optional ones that the compiler does not know. */
+/** Instruction sets, without optional ones that the compiler does not support. */
 async function knownIsas(compiler: Compiler, isas: readonly Isa[], work: string): Promise<Isa[]> {
   const empty = join(work, 'empty.cc')
   writeFileSync(empty, '')
@@ -143,7 +143,7 @@ async function knownIsas(compiler: Compiler, isas: readonly Isa[], work: string)
       !isa.isOptional ||
       (await runCompiler(compiler.command, [...isa.flags, '-c', empty, '-o', join(work, 'empty.o')]).then(
         () => true,
-        () => false, // What else is wrong with a compiler shows in the next files.
+        () => false, // Other errors of the compiler appear in the next files.
       ))
     if (isKnown) known.push(isa)
   }

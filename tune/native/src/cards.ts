@@ -1,10 +1,10 @@
-/** The addon that runs cards, and what cards this machine has. */
+/** The addon that runs cards, and the list of cards of this machine. */
 import { createRequire } from 'node:module'
 import type { OpName } from '@cairn-tune/ops'
 import { DEVICE_ADDON, buildAddon } from './build.ts'
 import type { Handle } from './load.ts'
 
-/** What a driver says of a card. */
+/** Properties that the driver reports for a card. */
 export type Card = {
   name: string
   /** Compute capability: 90 is 9.0. */
@@ -13,19 +13,19 @@ export type Card = {
   memoryBytes: number
   /** 13000 is 13.0. */
   driverVersion: number
-  /** One that computes on the processor, for tests: its speed says nothing. */
+  /** Whether it computes on the processor, for tests. Its speed means nothing. */
   isEmulated: boolean
 }
 
 /** What device/addon.cc exports. */
 export type DeviceAddon = {
-  /** Throws where there is no driver or no card. */
+  /** Throws if there is no driver or no card. */
   cards(driver: string): Card[]
   /** Ops that a card can run. */
   launchers(): OpName[]
   createEngine(driver: string, ordinal: number, modules: string, areText: boolean): Handle<'card engine'>
   closeEngine(engine: Handle<'card engine'>): void
-  /** Bytes of the card's memory that nobody has. */
+  /** Free bytes of the card's memory. */
   freeBytes(engine: Handle<'card engine'>): number
   scratchBytes(engine: Handle<'card engine'>): number
   scratchBound(program: Handle<'program'>): number
@@ -34,7 +34,7 @@ export type DeviceAddon = {
   copyUp(buffer: Handle<'card buffer'>, at: number, view: Uint8Array): void
   copyDown(buffer: Handle<'card buffer'>, at: number, view: Uint8Array): void
   clear(buffer: Handle<'card buffer'>, at: number, bytes: number): void
-  /** Refuses an op without a launcher by name. */
+  /** Throws for an op without a launcher, with its name. */
   compile(
     engine: Handle<'card engine'>,
     code: Int32Array,
@@ -56,7 +56,7 @@ export type DeviceAddon = {
   cancel(run: Handle<'run'>): void
 }
 
-/** The library that is the driver: the system's, or one that stands in for it. */
+/** The driver's library: the system's, or one that replaces it. */
 export const driverLibrary = (env: NodeJS.ProcessEnv = process.env): string =>
   env.CAIRN_TUNE_CUDA_DRIVER ?? 'libcuda.so.1'
 
@@ -73,12 +73,12 @@ export function loadDeviceAddon(log?: (line: string) => void): Promise<DeviceAdd
   return loading
 }
 
-/** The cards of this machine; throws one sentence where there is no driver. */
+/** Lists the cards of this machine. Throws one sentence if there is no driver. */
 export async function listCards(log?: (line: string) => void): Promise<Card[]> {
   return (await loadDeviceAddon(log)).cards(driverLibrary())
 }
 
-/** Ops that run on a card. */
+/** Ops with a launcher for cards. */
 export async function listCardOps(log?: (line: string) => void): Promise<OpName[]> {
   return (await loadDeviceAddon(log)).launchers()
 }

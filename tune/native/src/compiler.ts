@@ -1,4 +1,4 @@
-/** Finds the C++ compiler of this machine, says what to install where there is none, and runs it. */
+/** Finds the C++ compiler of this machine, or explains what to install, and runs it. */
 import { spawn, spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
@@ -9,7 +9,7 @@ const installHints: Partial<Record<NodeJS.Platform, string>> = {
   darwin: 'Install it with `xcode-select --install`.',
 }
 
-/** Candidates in order: what the user names in CXX, then the usual commands. */
+/** Candidates in order: the user's CXX, then the usual commands. */
 export function compilerCandidates(env: NodeJS.ProcessEnv): string[] {
   return env.CXX ? [env.CXX] : ['c++', 'g++', 'clang++']
 }

@@ -1,4 +1,4 @@
-/** Runs programs on a card: buffers lie in its memory, and a program is launched as one graph. */
+/** Runs programs on a card: buffers are in its memory, and a program is launched as one graph. */
 import { buildModules } from './build-modules.ts'
 import { driverLibrary, loadDeviceAddon, type Card } from './cards.ts'
 import {
@@ -12,29 +12,29 @@ import {
 import type { Handle } from './load.ts'
 
 export type CudaOptions = {
-  /** The first card unless given. */
+  /** Defaults to the first card. */
   ordinal?: number
-  /** Launches op by op and times each, in place of a graph: for finding out where time goes. */
+  /** Launches and times each op by itself instead of a graph, for profiling. */
   isTimed?: boolean
-  /** Told what has to be built first. */
+  /** Receives a line before a build starts. */
   log?: (line: string) => void
 }
 
 export type CudaEngine = Engine & {
   readonly card: Card
-  /** Bytes of the card's memory that nobody has. */
+  /** Free bytes of the card's memory. */
   freeBytes(): number
 }
 
-/** What an addon's buffer needs to be kept with: where a run reads, and how large it is. */
+/** An addon's buffer: the handle that a run uses, and its size. */
 type CardBuffer = { handle: Handle<'card buffer'>; byteLength: number }
 
-/** `cuda:0 NVIDIA H100 (9.0)`; of an emulated card it says that its speed means nothing. */
+/** `cuda:0 NVIDIA H100 (9.0)`. The text of an emulated card says that its speed means nothing. */
 const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): string =>
   `cuda:${ordinal} ${name} (${Math.floor(capability / 10)}.${capability % 10})` +
   (isEmulated ? ', emulated (no speed)' : '')
 
-/** Starts an engine on a card, building its kernels first where they are not in the cache. */
+/** Starts an engine on a card, after building its kernels if the cache does not have them. */
 export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaEngine> {
   const { ordinal = 0, isTimed = false, log } = options
   const addon = await loadDeviceAddon(log)
@@ -74,7 +74,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     addon.copyUp(handleOf(buffer), at, memory)
   }
 
-  /** The last memory that each program was bound to. Its graph is recorded once per memory. */
+  /** The last memory that each program was bound to. A graph is recorded once per memory. */
   const bounds = new WeakMap<
     Executable,
     { arena: DeviceBuffer; bindings: readonly DeviceBuffer[]; bound: Handle<'bound'> }
@@ -129,7 +129,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     compile: ({ code, attrs, places }) => addon.compile(engine, code, attrs, places),
     allocate,
     adopt,
-    // A card has a copy of its own, which neither comes nor goes.
+    // A card has its own copy, which is not paged.
     adoptFile: adopt,
     readIn: () => Promise.resolve(),
     letGo: () => undefined,
@@ -137,7 +137,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     read: (buffer, from, to) => Promise.resolve(readNow(buffer, from, to)),
     part: (buffer, from, to) => wrap(addon.part(handleOf(buffer), from, to), to - from),
     clear: (buffer, from = 0, to = buffer.byteLength) => addon.clear(handleOf(buffer), from, to - from),
-    // A card's memory is real from the start.
+    // A card's memory is allocated at once.
     touch: () => Promise.resolve(),
     bind,
     run: async (program, arena, bindings, runOptions) => await bind(program, arena, bindings)(runOptions),

@@ -1,12 +1,12 @@
-/** What runs programs, and the engine of the CPU, which does so off Node's event loop. */
+/** The interface of engines, and the engine of the CPU, which runs programs off Node's event loop. */
 import { OP_NAMES, type Arithmetic, type OpName } from '@cairn-tune/ops'
 import { loadAddon, type Handle } from './load.ts'
 
 /**
- * A program as native code reads it. `code` is a version, the number of tensors, the number of steps; for
- * each tensor dtype code, rank and sizes; for each step the op's number, its inputs (−1 where left out) and
- * its outputs, in the order of the op table. `attrs` are all attributes in order. `places` has one number a
- * tensor: an offset into the arena, or −1 − i for the i-th buffer bound at a run.
+ * A program in the form that native code reads. `code` is a version, the number of tensors, the number of
+ * steps; for each tensor dtype code, rank and sizes; for each step the op's number, its inputs (−1 if absent)
+ * and its outputs, in the order of the op table. `attrs` holds all attributes in order. `places` has one
+ * number per tensor: an offset into the arena, or −1 − i for the i-th buffer bound at a run.
  */
 export type FlatProgram = { code: Int32Array; attrs: Float64Array; places: Float64Array }
 
@@ -14,55 +14,60 @@ export const FLAT_VERSION = 1
 
 export type Executable = Handle<'program'>
 
-/** Memory that programs read and write. Only the engine that made it looks inside. */
+/** Memory that programs read and write. Only the engine that allocated it accesses its contents. */
 export type DeviceBuffer = Handle<'buffer'> & { readonly byteLength: number }
 
 export type RunOptions = { signal?: AbortSignal }
 
-/** Seconds that each op took in a run, largest first. */
+/** Seconds of each op in a run, largest first. */
 export type RunReport = { readonly seconds: [op: OpName, seconds: number][] }
 
-/** Runs what was bound; rejects with the signal's reason when aborted, which takes effect between two ops. */
+/**
+ * Runs the bound program. Rejects with the signal's reason when aborted, which takes effect between two ops.
+ */
 export type BoundRun = (options?: RunOptions) => Promise<RunReport>
 
 export type Engine = {
   readonly threads: number
   readonly isa: string
-  /** Reads a flat program once, for many runs; throws on anything out of place. */
+  /** Reads a flat program once, for many runs. Throws if it is malformed. */
   compile(program: FlatProgram): Executable
   /** Zeroed memory for an arena or a tensor. */
   allocate(bytes: number): DeviceBuffer
   /**
-   * Host memory for programs to read, such as a mapped file: where the engine computes in host memory it is
-   * that memory itself, and not a copy.
+   * Makes host memory, such as a mapped file, readable for programs. An engine that computes in host memory
+   * uses it without a copy.
    */
   adopt(host: ArrayBufferView): DeviceBuffer
-  /** `adopt` of a mapped file, whose pages may come and go: only such are for `readIn` and `letGo`. */
+  /**
+   * `adopt` for a mapped file, whose pages can be loaded and released. `readIn` and `letGo` accept only such
+   * buffers.
+   */
   adoptFile(file: Uint8Array): DeviceBuffer
-  /** Reads the pages of a buffer of a file in, beside what runs. */
+  /** Loads the pages of a file's buffer, concurrently with runs. */
   readIn(buffer: DeviceBuffer): Promise<void>
-  /** Gives them back; whoever reads them next has them read in again. No run may be writing them. */
+  /** Releases the pages. The next read loads them again. No run may be writing them. */
   letGo(buffer: DeviceBuffer): void
   /**
-   * Puts host memory into a buffer from byte `at` on, or lets the caller write there: it is handed the memory
-   * and must not keep it. No run may be using that part.
+   * Writes host memory into a buffer from byte `at` on, or passes the memory to a callback that fills it and
+   * must not keep it. No run may be using that part.
    */
   write(buffer: DeviceBuffer, source: ArrayBufferView | ((memory: Uint8Array) => void), at?: number): void
   /**
-   * The bytes [from, to) of a buffer, all of it unless given. No run may be writing them; they hold until the
-   * next one does.
+   * The bytes [from, to) of a buffer, by default all. No run may be writing them. They are valid until the
+   * next run that does.
    */
   read(buffer: DeviceBuffer, from?: number, to?: number): Promise<Uint8Array>
-  /** The bytes [from, to) of a buffer as one of their own, in the same memory. */
+  /** The bytes [from, to) of a buffer as a buffer in the same memory. */
   part(buffer: DeviceBuffer, from: number, to: number): DeviceBuffer
-  /** Zeroes the bytes [from, to) of a buffer, all of it unless given. */
+  /** Zeroes the bytes [from, to) of a buffer, by default all. */
   clear(buffer: DeviceBuffer, from?: number, to?: number): void
   /**
-   * Has the system give the pages of the bytes [from, to) of a buffer now, beside what runs: the first touch
-   * of a page can take as long as a step of a model.
+   * Makes the system allocate the pages of the bytes [from, to) of a buffer now, concurrently with runs: the
+   * first touch of a page can take as long as a step of a model.
    */
   touch(buffer: DeviceBuffer, from: number, to: number): Promise<void>
-  /** Readies a program for runs on the same memory. */
+  /** Prepares a program for runs on the same memory. */
   bind(program: Executable, arena: DeviceBuffer, bindings: readonly DeviceBuffer[]): BoundRun
   /** Runs a program once. */
   run(
@@ -71,11 +76,11 @@ export type Engine = {
     bindings: readonly DeviceBuffer[],
     options?: RunOptions,
   ): Promise<RunReport>
-  /** Bytes that kernels keep beside the tensors, so far. */
+  /** Bytes of kernel scratch in use, in addition to tensors. */
   scratchBytes(): number
   /**
-   * Bytes that they keep at most once a program has run, before it runs: a function of its shapes, the
-   * threads and the instruction set.
+   * Maximum bytes of kernel scratch after a program has run: a function of its shapes, the threads and the
+   * instruction set.
    */
   scratchBound(program: Executable): number
   /** Peak FLOP/s of one thread. NaN if not measured, as on a GPU. */
@@ -86,15 +91,15 @@ export type Engine = {
 }
 
 export type EngineOptions = {
-  /** All processors this process may use, unless given. */
+  /** Defaults to all processors this process may use. */
   threads?: number
-  /** The fastest this processor has, unless given. */
+  /** Defaults to the fastest of this processor. */
   isa?: string
-  /** Told when the addon has to be built first. */
+  /** Receives a line before the addon is built. */
   log?: (line: string) => void
 }
 
-/** Instruction sets that engines of this machine can be asked for, slowest first. */
+/** Instruction sets available on this machine, slowest first. */
 export const listIsas = async (): Promise<string[]> => (await loadAddon()).isas()
 
 export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
@@ -117,7 +122,7 @@ function memoryOf(buffer: DeviceBuffer): Uint8Array {
   return memory
 }
 
-/** Any other memory would lose what is in it with its pages. */
+/** Any other memory would lose its contents with its pages. */
 function fileOf(buffer: DeviceBuffer): Uint8Array {
   if (!ofFiles.has(buffer)) throw new TypeError('only buffers of adoptFile can be paged in and out')
   return memoryOf(buffer)
@@ -150,7 +155,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
                 ),
             )
           } else {
-            // Worked out for those who look: a server runs hundreds of programs a second and never does.
+            // Computed on access: a server runs hundreds of programs a second and never reads it.
             resolve({
               get seconds() {
                 return secondsByOp(nanoseconds)

@@ -1,14 +1,14 @@
 /**
- * Instruction sets that the kernels are compiled for, and the flags of each. A build has those that the
- * processor at hand can run; which of them runs is chosen when the addon loads.
+ * Instruction sets that the kernels are compiled for, and the flags of each. A build contains those that this
+ * processor supports; the one to run is chosen when the addon loads.
  */
 import { readFileSync } from 'node:fs'
 
 export type Isa = {
   name: string
   /** Compiler flags. */ flags: readonly string[]
-  /** What Linux calls the features it needs, in /proc/cpuinfo. */ features: readonly string[]
-  /** Left out where the compiler does not know its flags. */
+  /** Linux's names of the required features, in /proc/cpuinfo. */ features: readonly string[]
+  /** Skipped if the compiler does not support its flags. */
   isOptional?: boolean
 }
 
@@ -37,7 +37,7 @@ const byArchitecture: Partial<Record<NodeJS.Architecture, readonly Isa[]>> = {
     { name: 'avx2', ...avx2 },
     { name: 'avx512', ...avx512 },
     { name: 'avx512bf16', ...avx512bf16 },
-    // Only Linux hands out the tile registers; g++ knows them from version 11 on.
+    // Only Linux grants access to the tile registers; g++ supports them from version 11 on.
     ...(process.platform === 'linux' ? [{ name: 'amx', ...amx, isOptional: true }] : []),
   ],
   // 64-bit ARM always has NEON, so its portable kernels are the NEON ones.
@@ -50,7 +50,7 @@ export function isasOf(architecture: NodeJS.Architecture): readonly Isa[] {
 }
 
 /**
- * The instruction sets that a processor with these features can run, or all if the features are unknown.
+ * The instruction sets that a processor with these features supports, or all if the features are unknown.
  * Compiling the others would take most of the first start.
  */
 export function runnableIsas(
@@ -60,13 +60,13 @@ export function runnableIsas(
   return features ? isas.filter(isa => isa.features.every(feature => features.has(feature))) : isas
 }
 
-/** The features of this machine's processor, where the system is Linux on x64. */
+/** The features of this machine's processor, on Linux x64. */
 export function readFeatures(path = '/proc/cpuinfo'): ReadonlySet<string> | undefined {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch {
-    return undefined // Another system, or a sandbox that hides it.
+    return undefined // Another system, or a sandbox that hides the file.
   }
   const line = /^flags\s*:(.*)$/m.exec(text)?.[1]
   return line === undefined ? undefined : new Set(line.trim().split(/\s+/))

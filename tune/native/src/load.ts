@@ -1,42 +1,39 @@
-/** Loads the addon, building it first where needed. The only place that knows its untyped face. */
+/** Loads the addon, after building it if needed. The only place that knows its untyped interface. */
 import { createRequire } from 'node:module'
 import { buildAddon } from './build.ts'
 
 declare const kind: unique symbol
-/** Something that native code owns; freed with its last reference. */
+/** An object owned by native code, freed with its last reference. */
 export type Handle<Kind extends string> = { readonly [kind]: Kind }
 
-/** What binding/addon.cc exports. */
+/** The exports of binding/addon.cc. */
 export type Addon = {
   /** Instruction sets compiled in and supported by this processor, slowest first. */
   isas(): string[]
   /** Processors this process may run on. */
   processors(): number
-  /** Zeroed memory that starts at a cache line, large ones on huge pages where the system has them. */
+  /** Zeroed memory, aligned to a cache line. Large allocations use huge pages if the system has them. */
   allocate(bytes: number): ArrayBuffer
-  /**
-   * A file's bytes as private memory, read from the file where they are touched. Unmapped with the last view.
-   */
+  /** A file's bytes as private memory, read on access. Unmapped with the last view. */
   mapFile(path: string): ArrayBuffer
   /**
-   * A file of so many bytes in a directory, without a name there: it goes with the last view or the process.
-   * What is written to the view is in the file. Throws where the disk has no room for it.
+   * An unnamed file of `bytes` bytes in a directory, deleted with the last view or the process. Writes to the
+   * view go to the file. Throws if the disk has no room for it.
    */
   mapSpool(directory: string, bytes: number): ArrayBuffer
   /**
-   * Gives the whole pages inside a view of a mapped file back to the system; they are read again where they
-   * are touched again.
+   * Releases the whole pages inside a view of a mapped file to the system. The next access reads them again.
    */
   forgetPages(view: Uint8Array): void
-  /** Has the pages of a view made real off this thread, without changing what is in them. */
+  /** Makes the system allocate the pages of a view off this thread, without changing their contents. */
   touchPages(view: Uint8Array, done: () => void): void
-  /** Reads the pages of a view of a mapped file in, off this thread. */
+  /** Loads the pages of a view of a mapped file, off this thread. */
   readPages(view: Uint8Array, done: () => void): void
   createEngine(threads: number, isa: string): Handle<'engine'>
   closeEngine(engine: Handle<'engine'>): void
-  /** Bytes that an engine's kernels keep beside the tensors. */
+  /** Bytes of kernel scratch of an engine, in addition to tensors. */
   scratchBytes(engine: Handle<'engine'>): number
-  /** Bytes that they keep at most after runs of a program. */
+  /** Maximum bytes of kernel scratch after runs of a program. */
   scratchBound(engine: Handle<'engine'>, program: Handle<'program'>): number
   /** FLOP/s of one thread in a loop that never leaves the registers. */
   peak(engine: Handle<'engine'>, arithmetic: string): number
@@ -44,8 +41,8 @@ export type Addon = {
   /** A program on memory that the caller keeps alive for as long as it may run. */
   bind(program: Handle<'program'>, arena: Uint8Array, bindings: readonly ArrayBufferView[]): Handle<'bound'>
   /**
-   * Starts a run and returns what cancels it; `done` gets an error or none, whether it was cancelled, and
-   * nanoseconds by op.
+   * Starts a run and returns a function that cancels it. `done` receives an error or none, whether it was
+   * cancelled, and nanoseconds by op.
    */
   run(
     engine: Handle<'engine'>,

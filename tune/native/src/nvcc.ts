@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 
 export type Nvcc = { command: string; version: string }
 
-/** Candidates in order: what the environment names, the PATH, the usual place, the Python environment. */
+/** Candidates in order: the environment's, the PATH, the usual location, the Python environment. */
 export function nvccCandidates(env: NodeJS.ProcessEnv): string[] {
   const homes = [env.CUDA_HOME, env.CUDA_PATH].flatMap(home => home ?? [])
   const onPath = (env.PATH ?? '').split(delimiter).filter(folder => folder !== '')
@@ -27,7 +27,7 @@ function inWheels(environment: string): string[] {
   })
 }
 
-/** The first candidate that is there and answers `--version`, or undefined. */
+/** The first candidate that exists and answers `--version`, or undefined. */
 export function findNvcc(candidates: readonly string[]): Nvcc | undefined {
   for (const command of candidates) {
     if (!existsSync(command)) continue

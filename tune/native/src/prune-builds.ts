@@ -1,7 +1,7 @@
 /**
- * Builds of earlier sources are removed when a new one is made: the last few stay, and every one that was
- * used within a day, which another process may be about to load. One that is loaded already goes on working:
- * the system keeps an open file.
+ * Removes old builds when a new one is made. The newest few stay, and so does each that was used within a
+ * day, because another process may be about to load it. A build that is already loaded keeps working: the
+ * system keeps open files.
  */
 import { readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,25 +9,25 @@ import { join } from 'node:path'
 export type PruneOptions = {
   cacheDir: string
   /** Milliseconds since the epoch. */ now: number
-  /** Newest builds that stay whatever their age. */ keep?: number
+  /** Number of newest builds that stay at any age. */ keep?: number
   log?: (line: string) => void
 }
 
 const KEEP = 4
 const UNUSED_MS = 24 * 60 * 60 * 1000
 
-/** Folders of builds; demonstrations and tokenised data lie beside them under other names. */
+/** Folders of builds. Demonstrations and tokenised data are beside them under other names. */
 const BUILD = /^[0-9a-f]{20}$/
 const REMOVED = /^[0-9a-f]{20}\.removed-\d+$/
 
-/** Marks what was built, a file or a folder, as used now; false where it is not there. */
+/** Marks a build's file or folder as used now. False if it does not exist. */
 export function markUsed(addon: string, now = new Date()): boolean {
   try {
     utimesSync(addon, now, now)
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
-    // A cache that this user may only read: there is nothing to prune either.
+    // The cache is read-only for this user, so there is nothing to prune either.
     if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error)))
       return statSync(addon, { throwIfNoEntry: false }) !== undefined
     throw error
@@ -35,8 +35,8 @@ export function markUsed(addon: string, now = new Date()): boolean {
 }
 
 /**
- * Removes builds that nothing has used for a day, but for the newest; returns their names. What cannot be
- * removed is told and stays.
+ * Removes builds unused for a day, except the newest; returns their names. Builds that cannot be removed are
+ * logged and stay.
  */
 export function pruneBuilds({ cacheDir, now, keep = KEEP, log = () => undefined }: PruneOptions): string[] {
   const names = readdirSync(cacheDir)
@@ -53,7 +53,7 @@ export function pruneBuilds({ cacheDir, now, keep = KEEP, log = () => undefined 
   return old.filter(name => {
     const trash = join(cacheDir, `${name}.removed-${process.pid}`)
     try {
-      // All at once: nobody finds half a build.
+      // Rename first, so that no reader finds half a build.
       renameSync(join(cacheDir, name), trash)
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') log(`cannot remove ${join(cacheDir, name)}: ${String(error)}`)
@@ -73,7 +73,7 @@ function remove(path: string, log: (line: string) => void): boolean {
   }
 }
 
-/** When one of the things in a build was last asked for; of a build that is being made, when it last changed. */
+/** Time when something in a build was last used. For a build in progress, time of the last change. */
 function lastUsed(folder: string): number {
   const times = [folder, ...readdirSync(folder).map(name => join(folder, name))].map(
     path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0,
