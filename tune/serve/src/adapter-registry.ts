@@ -1,6 +1,6 @@
 /**
- * Adapters by the names that requests use. One change at a time; a name is free again as soon as its
- * unloading began.
+ * Adapters by the names that requests use. One change at a time. A name is free as soon as its unloading
+ * starts.
  */
 import { InputError, UnsupportedError, readStoredAdapter, type StoredAdapter } from '@cairn-tune/weights'
 import { limitsOf, incompatibility, type LoadedAdapter } from './engine/adapters.ts'
@@ -25,7 +25,7 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
       return await readStoredAdapter(path, model.targets, limitsOf(model.targets, maxRank))
     } catch (error) {
       if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
-      // One answer for every reason why a file cannot be opened, or a client would learn which paths exist.
+      // All reasons why a file cannot be opened get the same answer, so that clients cannot probe for paths.
       const isUnreadable = (error.cause as NodeJS.ErrnoException | undefined)?.code !== undefined
       throw isUnreadable
         ? notFound(`Loading lora ${name} failed: No adapter found for ${path}: ${error.message}`)
@@ -33,7 +33,7 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
     }
   }
 
-  /** Throws what the client is told where the adapter has numbers that cannot be used. */
+  /** Throws a client error if the adapter has numbers that cannot be used. */
   async function place(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter> {
     try {
       return await model.generator.load(name, path, adapter)

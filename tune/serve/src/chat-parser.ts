@@ -1,8 +1,8 @@
 /**
- * Splits what a chat model writes, as it is generated: reasoning between think tags, tool calls between
- * tool_call tags, and the rest, which is the answer. A call is `{"name": …, "arguments": {…}}`; its arguments
- * are passed on character by character as soon as the name is known. Text that only looks like a call is
- * given back as text, so nothing the model wrote is lost.
+ * Splits a chat model's output as it is generated: reasoning between think tags, tool calls between tool_call
+ * tags, and the rest, which is the answer. A call is `{"name": …, "arguments": {…}}`; its arguments are
+ * passed on character by character once the name is known. Text that only resembles a call is returned as
+ * text, so nothing the model wrote is lost.
  */
 import { z } from 'zod'
 
@@ -16,7 +16,7 @@ export type ChatParser = { push(text: string): ChatEvent[]; flush(): ChatEvent[]
 export type ChatParserOptions = {
   startsInReasoning: boolean
   hasTools: boolean
-  /** Whether the answer goes on with a text, so that its white space is part of it. */
+  /** Whether the answer continues a text, so that its white space belongs to the answer. */
   isContinued?: boolean
 }
 
@@ -28,7 +28,7 @@ const wholeCall = z.object({
   parameters: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** Length of the longest end of `text` that may turn out to begin `tag`. */
+/** Length of the longest suffix of `text` that may be the start of `tag`. */
 function pending(text: string, tag: string): number {
   for (let length = Math.min(text.length, tag.length - 1); length > 0; length--)
     if (tag.startsWith(text.slice(-length))) return length
@@ -67,7 +67,7 @@ export function createChatParser({
   let hasContent = isContinued && !startsInReasoning
   let hasThought = startsInReasoning
   let hasThoughtText = false
-  // White space before a call, which is text again where the call is none.
+  // White space before a call. It becomes text again if the call turns out not to be one.
   let space = ''
   let isObjectEnd = createObjectEnd()
 
@@ -77,7 +77,7 @@ export function createChatParser({
     return text
   }
 
-  /** Gives out text up to where a tag may begin, and the tag where one is whole. */
+  /** Takes text up to the next possible tag, and the tag if it is complete. */
   function until(tags: readonly string[]): { text: string; tag: string | undefined } {
     const found = tags
       .map(tag => ({ tag, index: buffer.indexOf(tag) }))
@@ -98,7 +98,7 @@ export function createChatParser({
     events.push({ kind: 'content', text })
   }
 
-  /** One move; false where more text is needed. */
+  /** One parsing step. False if it needs more text. */
   function move(events: ChatEvent[]): boolean {
     switch (state) {
       case 'reasoning': {
@@ -111,8 +111,8 @@ export function createChatParser({
         return true
       }
       case 'content': {
-        // White space waits: before a call or a thought it is no part of the answer. Newlines after a thought
-        // are the template's, and what stands between calls is nothing.
+        // White space waits: before a call or a thought it does not belong to the answer. Newlines after a
+        // thought come from the template, and white space between calls is dropped.
         if (!hasContent && calls > 0) buffer = buffer.trimStart()
         else if (!hasContent && hasThought) buffer = buffer.replace(/^\n+/, '')
         const tags = [...(hasContent || hasThought ? [] : [TAGS.think]), ...(hasTools ? [TAGS.call] : [])]
@@ -168,7 +168,7 @@ export function createChatParser({
     }
   }
 
-  /** A call whose keys come in another order, or no call at all. */
+  /** Reads a call whose keys come in another order, or text that is not a call. */
   function readWhole(body: string, end: string, events: ChatEvent[]): void {
     const call = wholeCall.safeParse(parseJson(body))
     if (!call.success) return emitContent(`${space}${TAGS.call}${body}${end}`, events)
@@ -203,7 +203,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // What is no JSON is no call, and is given back as text.
+    // Text that is not JSON is not a call, and is returned as text.
     return undefined
   }
 }

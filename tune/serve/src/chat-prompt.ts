@@ -1,4 +1,4 @@
-/** A conversation as the prompt that the model's own template makes of it. */
+/** Renders a conversation with the model's own template. */
 import type { ChatMessage } from '@cairn-tune/weights'
 import { InputError, parseExact } from '@cairn-tune/weights'
 import { badRequest } from './errors.ts'
@@ -9,15 +9,13 @@ import type { ServedModel } from './served-model.ts'
 
 export type ChatPrompt = {
   ids: readonly number[]
-  /**
-   * What the answer begins with without the model's doing: the start of a call that the request insists on.
-   */
+  /** The answer's start that the prompt already contains: the start of a forced call. */
   prefix: string
   startsInReasoning: boolean
-  /** Whether the answer goes on with a text that is there. */
+  /** Whether the answer continues an existing text. */
   isContinued: boolean
   hasTools: boolean
-  /** Whether the prefix begins a call that the request insists on. */
+  /** Whether the prefix starts a call that the request forces. */
   isForced: boolean
   /** Harmony format only: the part of the answer's first message that the prompt already contains. */
   harmony: { opened: string } | undefined
@@ -35,8 +33,8 @@ function textOf(content: RequestMessage['content']): string | null {
 }
 
 /**
- * Templates write arguments themselves, from the object that they are. What a model wrote that is no JSON is
- * shown as it stands, or one slip would end the conversation.
+ * Templates serialise arguments themselves, so they need an object. Model output that is not JSON is shown
+ * unchanged, so that one mistake does not end the conversation.
  */
 function parseArguments(text: string): unknown {
   if (text.trim() === '') return {}
@@ -47,7 +45,7 @@ function parseArguments(text: string): unknown {
   }
 }
 
-/** They are parsed without a pause, and are numbers more often than text. */
+/** Arguments are parsed without yielding, and consist of numbers more often than of text. */
 const MAX_ARGUMENTS = 262_144
 
 function checkArguments(messages: readonly RequestMessage[]): void {
@@ -75,7 +73,7 @@ const toMessage = ({ content, tool_calls: calls, ...rest }: RequestMessage): Cha
     : {}),
 })
 
-/** The start of the call that `tool_choice` insists on. */
+/** The start of the call that `tool_choice` forces. */
 function forcedStart({ tool_choice: choice, tools }: PromptRequest, isHarmony: boolean): string {
   const names = (tools ?? []).map(({ function: { name } }) => name)
   const isNamed = typeof choice === 'object' && choice !== null
@@ -95,7 +93,7 @@ function forcedStart({ tool_choice: choice, tools }: PromptRequest, isHarmony: b
   return isNamed ? `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ` : '<tool_call>\n'
 }
 
-/** What an answer begins with that the request gives a form or a call. */
+/** Prefix of an answer for which the request sets a form or a call. */
 function prefixOf(
   request: PromptRequest,
   {
@@ -113,11 +111,14 @@ function prefixOf(
   return { prefix: isHarmony && hasForm && !continuesMessage ? FINAL : '', isForced: false }
 }
 
-/** Whether what comes next is a thought: one was just begun, or the message that goes on has not ended it. */
+/**
+ * Whether the next token belongs to a thought: a thought was just opened, or the continued message has not
+ * closed it.
+ */
 const isInThought = (text: string, continuesMessage: boolean): boolean =>
   continuesMessage ? text.lastIndexOf('<think>') > text.lastIndexOf('</think>') : /<think>\s*$/.test(text)
 
-/** Keys of a request that make its prompt. */
+/** Keys of a request that determine its prompt. */
 export type PromptRequest = Pick<
   ChatRequest,
   | 'messages'
@@ -131,10 +132,10 @@ export type PromptRequest = Pick<
   | 'structured_outputs'
 >
 
-/** Whether the last message goes on, or an answer begins; throws where both are asked for. */
+/** Whether the last message is continued, instead of a new answer. Throws if the request asks for both. */
 function isContinued({ continue_final_message: continuesMessage, ...request }: PromptRequest): boolean {
   if (!continuesMessage) return false
-  // The default of both is a new answer, so that has to be said.
+  // The default is a new answer, so the request must disable it.
   if (request.add_generation_prompt !== false)
     throw badRequest(
       'Cannot set both `continue_final_message` and `add_generation_prompt` to True; ' +
@@ -146,7 +147,7 @@ function isContinued({ continue_final_message: continuesMessage, ...request }: P
   return true
 }
 
-/** Throws for a text that has too many tokens by its length alone, before it is tokenised. */
+/** Throws, before tokenising, for a text whose length alone implies too many tokens. */
 export function checkBytes(
   text: string,
   { maxPromptBytes }: Pick<ServedModel, 'maxPromptBytes'>,

@@ -1,6 +1,6 @@
 /**
- * /v1/chat/completions: conversations by the model's template, answers split into reasoning, tool calls
- * and text.
+ * /v1/chat/completions: conversations rendered by the model's template, answers split into reasoning, tool
+ * calls and text.
  */
 import { randomUUID } from 'node:crypto'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'
@@ -45,7 +45,7 @@ function listLogprobs(
   }
 }
 
-/** Gathers what a parser tells into a message, and says it as deltas. */
+/** Collects a parser's events into a message and converts them to deltas. */
 function createMessage() {
   let content = ''
   let reasoning = ''
@@ -90,7 +90,7 @@ function createMessage() {
   }
 }
 
-/** Answers a request, by `send` as it goes where it asks for a stream. */
+/** Answers a request. A stream is sent by `send` as it is generated. */
 export async function chat(
   model: ServedModel,
   request: ChatRequest,
@@ -143,7 +143,7 @@ export async function chat(
     const message = createMessage()
     let unsent: TokenReport[] = []
     let named = 0
-    /** Ids that were not told yet, where they are asked for. */
+    /** Token ids that were not sent yet, if requested. */
     const idsOf = (ids: readonly number[]) => {
       named += ids.length
       return request.return_token_ids ? { token_ids: [...ids] } : {}

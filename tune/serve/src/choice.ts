@@ -1,4 +1,4 @@
-/** One answer to one prompt: the engine's tokens as text, with what the reply says about its end. */
+/** One answer to one prompt: the engine's tokens as text, and the reason for its end. */
 import { InputError } from '@cairn-tune/weights'
 import type { LoadedAdapter } from './engine/adapters.ts'
 import { EndedError } from './engine/ended.ts'
@@ -18,7 +18,7 @@ export type ChoiceRequest = {
   includesStop: boolean
   skipsSpecial: boolean
   signal: AbortSignal
-  /** Told of new text and its tokens as they come, and how many there are by now; not called with nothing. */
+  /** Called with new text, its tokens and the number of tokens so far; never with an empty delta. */
   onDelta?: (delta: { text: string; reports: readonly TokenReport[]; tokens: number }) => void
   onPrompt?: (reports: readonly TokenReport[]) => void
 }
@@ -29,18 +29,18 @@ export type ChoiceResult = {
   promptReports: readonly TokenReport[]
   finish: 'stop' | 'length'
   stopReason: string | number | null
-  /** Tokens generated, the one that ended the answer included. */
+  /** Tokens generated, including the end token. */
   tokens: number
   ids: readonly number[]
   cachedTokens: number
 }
 
-/** The client left; nobody is there to be told. */
+/** The client left, so no response can be sent. */
 export class ClientDisconnected extends Error {
   override name = 'ClientGone'
 }
 
-/** Generates one answer. Rejects with ClientGone, or with what the client is told. */
+/** Generates one answer. Rejects with ClientDisconnected, or with the error for the client. */
 export function generateChoice(
   model: Pick<ServedModel, 'generator' | 'tokenizer' | 'endTokens'>,
   {
@@ -93,7 +93,7 @@ export function generateChoice(
             reject(error ? toApiError(error) : new ClientDisconnected())
             return
           }
-          // An end token is no text; its report still belongs to the answer.
+          // An end token is not text; its report still belongs to the answer.
           if (token !== undefined && !model.endTokens.includes(token)) stopReason = token
           emit(typeof stopReason === 'string' ? '' : stream.flush(), true)
           resolve({

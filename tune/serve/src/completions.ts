@@ -1,6 +1,6 @@
 /**
- * /v1/completions: prompts as text or tokens, several at once, echo and log-probabilities as
- * lm-evaluation-harness asks for them.
+ * /v1/completions: prompts as text or tokens, several at once, with echo and log-probabilities as
+ * lm-evaluation-harness requests them.
  */
 import type { LoadedAdapter } from './engine/adapters.ts'
 import type { TokenReport } from './engine/sequence.ts'
@@ -19,7 +19,7 @@ import { checkRequest, editsFrom, stopsOf, toSampling, tokenName, truncatePrompt
 import { createStreamUsage, usageOf } from './usage.ts'
 import type { ServedModel } from './served-model.ts'
 
-/** What completions have where a request says nothing, as the OpenAI API has it. */
+/** The OpenAI API's default. */
 const DEFAULT_MAX_TOKENS = 16
 
 export type ReplyContext = {
@@ -80,8 +80,8 @@ function checkCounts(prompts: number, n: number): void {
 }
 
 /**
- * Log-probabilities of prompts that a request may ask for: of one prompt they are listed without a pause, and
- * all of them are in memory before the answer is sent.
+ * Limits for log-probabilities of prompts: those of one prompt are listed without yielding, and all are in
+ * memory before the answer is sent.
  */
 const MAX_PROMPT_LOGPROBS = { prompt: 300_000, request: 2_000_000 }
 
@@ -97,7 +97,7 @@ function checkLogprobs(prompts: readonly Prompt[], each: number): void {
     )
 }
 
-/** Log-probabilities as the legacy format lists them. Among tokens of one text the likeliest counts. */
+/** Log-probabilities in the legacy format. Of tokens with the same text the likeliest counts. */
 function listLogprobs(
   nameOf: (token: number) => string,
   tokens: readonly { token: number; report: TokenReport | undefined }[],
@@ -126,7 +126,7 @@ const promptList = (ids: readonly number[], reports: readonly TokenReport[]) =>
 const answerList = (reports: readonly TokenReport[]) =>
   reports.map(report => ({ token: report.token, report }))
 
-/** Answers a request, by `send` as it goes where it asks for a stream. */
+/** Answers a request. A stream is sent by `send` as it is generated. */
 export async function complete(
   model: ServedModel,
   request: CompletionRequest,
@@ -178,11 +178,11 @@ export async function complete(
   }: (typeof choices)[number]): Promise<ChoiceResult & { choice: CompletionChoice }> => {
     const start = echo ? prompt.text() : ''
     let offset = start.length
-    // With log-probabilities of the prompt it comes with them, else before the first text, or at an end
-    // without any.
+    // The echo comes with the prompt's log-probabilities if requested, otherwise before the first text, or at
+    // the end of an empty answer.
     let isEchoed = !echo
     let named = 0
-    /** Ids of tokens that were not told yet, and of the prompt with the first of them. */
+    /** Token ids that were not sent yet; the first call includes the prompt's. */
     const idsOf = (ids: readonly number[]) => {
       if (!request.return_token_ids) return {}
       const isFirst = named === 0

@@ -1,7 +1,4 @@
-/**
- * What a client is told when its request fails: the OpenAI-style error object, with the types and statuses
- * that vLLM gives.
- */
+/** The response body of a failed request: the OpenAI-style error object, with vLLM's types and statuses. */
 
 export type ErrorBody = { error: { message: string; type: string; param: string | null; code: number } }
 

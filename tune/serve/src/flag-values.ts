@@ -1,8 +1,8 @@
-/** Values of vLLM's flags that have more than one form. */
+/** Parses values of vLLM's flags that have more than one form. */
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 
-/** `name=directory`, each adapter once. */
+/** `name=directory`; each adapter may appear once. */
 export function readModules(given: readonly string[]): Record<string, string> {
   const modules: Record<string, string> = {}
   for (const text of given) {
@@ -28,7 +28,7 @@ const moduleSchema = z.strictObject({
   base_model_name: z.string().nullish(),
 })
 
-/** vLLM's other form. The base is the one that is served. */
+/** vLLM's other form. Its base must be the served one. */
 function readModule(text: string): { name: string; path: string } {
   const parsed = moduleSchema.safeParse(parseJson('lora-modules', text))
   if (parsed.success) return parsed.data
@@ -44,7 +44,7 @@ function parseJson(option: string, text: string): unknown {
   }
 }
 
-/** `*`, origins with commas, or vLLM's list in JSON. */
+/** `*`, origins separated by commas, or vLLM's JSON list. */
 export function readOrigins(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined
   if (!text.startsWith('[')) return text.split(',').map(origin => origin.trim())

@@ -1,4 +1,4 @@
-/** Which form a request asks its answer to have. */
+/** The form that a request requires of its answer. */
 import type { ChatPrompt } from './chat-prompt.ts'
 import { badRequest } from './errors.ts'
 import { MAX_SOURCE_LENGTH } from './grammar/budget.ts'
@@ -13,7 +13,7 @@ import type { ServedModel } from './served-model.ts'
 type FormField = { source: FormSource; param: string }
 type Start = Pick<FormSource, 'startsInThought'>
 
-/** A longer one is refused as a form anyway, and is not parsed before. */
+/** A form rejects longer text anyway, so it is not parsed first. */
 function checkText(text: string, param: string): void {
   if (text.length > 2 * MAX_SOURCE_LENGTH)
     throw badRequest(`${param}: longer than the maximum of ${MAX_SOURCE_LENGTH} characters`, param)
@@ -116,7 +116,7 @@ function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): FormField | u
   }
 }
 
-/** The form of a request's answers; undefined where they are free. Throws for one that cannot be kept. */
+/** The form of a request's answers. Undefined allows any text. Throws for an unsupported form. */
 export async function formOf(
   request: SamplingRequest,
   model: Pick<ServedModel, 'forms' | 'endTokens'>,

@@ -1,4 +1,4 @@
-/** What `npm run gen` derives from the table of parameters: docs/tune/parameters.md. */
+/** File that `npm run gen` derives from the table of parameters: docs/tune/parameters.md. */
 import type { Parameter } from './parameters/parameter.ts'
 import { PARAMETERS } from './parameters/tables.ts'
 

@@ -1,4 +1,4 @@
-/** /metrics, in Prometheus' text format: our own names, and those of vLLM for its dashboards. */
+/** /metrics, in Prometheus' text format, with our own names, and those of vLLM for its dashboards. */
 import type { Histogram } from './engine/latencies.ts'
 import type { App } from './http/routes.ts'
 
@@ -101,7 +101,7 @@ function vllmMetrics({ model }: Measured): Metric[] {
   ]
 }
 
-/** Each bucket counts what lies below its bound, so the last one counts all. */
+/** Buckets are cumulative, so the last one counts all values. */
 function histogramValues({ bounds, counts, sum }: Histogram, label: string): Metric['values'] {
   let below = 0
   const buckets = counts.map((count, i): [string, number] => {

@@ -1,4 +1,4 @@
-/** Schemas of tools, whose numbers are kept as they were written, as schemas with numbers. */
+/** Converts tool schemas, whose numbers keep their original text, to schemas with ordinary numbers. */
 import { ExactNumber } from '@cairn-tune/weights'
 
 declare global {
@@ -9,7 +9,7 @@ declare global {
   }
 }
 
-/** A whole number beyond those that are exact stays one that is written digit by digit. */
+/** A whole number beyond the exact range keeps its digits. */
 function numberOf({ text }: ExactNumber): unknown {
   const value = Number(text)
   return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? JSON.rawJSON(text) : value

@@ -1,6 +1,6 @@
 /**
- * Bodies of the routes, in the formats of the OpenAI API and vLLM. Keys that are not listed are refused
- * before (parameters/check.ts).
+ * Bodies of the routes, in the formats of the OpenAI API and vLLM. Unlisted keys are rejected earlier
+ * (parameters/check.ts).
  */
 import { z } from 'zod'
 
@@ -8,13 +8,13 @@ const isId = (value: unknown): boolean => Number.isSafeInteger(value) && (value 
 const isIds = (value: unknown): boolean => Array.isArray(value) && value.every(isId)
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
-/** Lists of a million numbers are checked by hand, which takes a hundredth of the time. */
+/** A hand-written check for lists of a million numbers takes a hundredth of the time. */
 const tokenIds = z.custom<number[]>(isIds, 'Invalid input: expected a list of token ids')
 const ids = z.custom<number[]>(
   value => isFilled(value) && isIds(value),
   'Invalid input: expected a list of token ids with at least one',
 )
-/** What a list may have; each element costs time with every token, or once for every prompt. */
+/** Maximum list lengths. Each element costs time for every token, or once for every prompt. */
 export const LIST_LIMITS = {
   prompts: 2048,
   /** Prompts times n. */
@@ -25,7 +25,7 @@ export const LIST_LIMITS = {
   words: 256,
 } as const
 const flag = z.boolean().nullish()
-/** A union by itself only says that it is wrong. */
+/** A plain union only reports that the value is wrong. */
 const oneOf = <const O extends readonly z.ZodType[]>(options: O, expected: string) =>
   z.union(options, { error: `Invalid input: expected ${expected}` })
 const stopText = z.string().max(LIST_LIMITS.stopCharacters)
@@ -35,13 +35,13 @@ const stop = oneOf(
     `${LIST_LIMITS.stopCharacters} characters`,
 ).nullish()
 
-/** Keys that say how tokens are drawn and when to stop, shared by both endpoints. */
+/** Keys for sampling and stopping, shared by both endpoints. */
 const sampling = {
   temperature: z.number().min(0).max(100).nullish(),
   top_p: z.number().positive().max(1).nullish(),
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
-  /** 64 bits in vLLM; of those that JavaScript cannot count, the nearest. */
+  /** 64 bits in vLLM. Beyond JavaScript's exact range, the nearest number. */
   seed: z.number().refine(Number.isInteger, 'Invalid input: expected a whole number').nullish(),
   stop,
   stop_token_ids: z.array(z.int().nonnegative()).max(LIST_LIMITS.tokens).nullish(),
@@ -163,7 +163,7 @@ export const detokenizeRequest = z.looseObject({
   tokens: tokenIds,
 })
 
-/** Names are in lists, messages and lines of the log. */
+/** Names appear in lists, messages and log lines. */
 const adapterName = z.string().max(256).nullish()
 export const loadAdapterRequest = z.looseObject({
   lora_name: adapterName,

@@ -1,4 +1,4 @@
-/** From a request's sampling parameters to the engine's. */
+/** Converts a request's sampling parameters to the engine's. */
 import { randomBytes } from 'node:crypto'
 import type { Sampling } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
@@ -12,15 +12,15 @@ export type SamplingContext = {
   model: Pick<ServedModel, 'defaults' | 'endTokens' | 'maxModelLen'>
   edits: RequestEdits
   promptLength: number
-  /** Tokens asked for; what is left of the model's length where nothing is said. */
+  /** Requested maximum. Defaults to the rest of the model's length. */
   maxTokens: number | undefined
   logprobs: number | undefined
   promptLogprobs: boolean
-  /** Which of the choices of one prompt this is; each draws from a stream of its own. */
+  /** Index of this choice among those of the prompt. Each draws from its own random stream. */
   choice: number
 }
 
-/** Two words of a seed: those of the number given, or of the system's randomness. */
+/** The two words of a seed: of the given number, or random. */
 function seedWords(seed: number | null | undefined, choice: number): readonly [number, number] {
   if (seed !== null && seed !== undefined)
     return [seed >>> 0, ((Math.floor(seed / 2 ** 32) >>> 0) ^ choice) >>> 0]
@@ -28,7 +28,7 @@ function seedWords(seed: number | null | undefined, choice: number): readonly [n
   return [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
 }
 
-/** Throws for what no request may ask of this server. */
+/** Throws for parameters that this server never accepts. */
 export function checkRequest(route: string, request: SamplingRequest & Record<string, unknown>): void {
   checkParameters(route, request)
   const { stream, stream_options } = request
@@ -41,7 +41,7 @@ export function checkRequest(route: string, request: SamplingRequest & Record<st
     )
 }
 
-/** The prompt, or the end of it that `truncate_prompt_tokens` leaves. */
+/** The prompt, or its last tokens as `truncate_prompt_tokens` says. */
 export function truncatePrompt(
   ids: readonly number[],
   { truncate_prompt_tokens: maxTokens }: Pick<SamplingRequest, 'truncate_prompt_tokens'>,
@@ -53,7 +53,7 @@ export function truncatePrompt(
   return ids.slice(-(maxTokens === -1 ? model.maxModelLen - 1 : maxTokens))
 }
 
-/** How a token is named beside its log-probability. */
+/** The name of a token beside its log-probability. */
 export const tokenName = (
   { tokenizer }: Pick<ServedModel, 'tokenizer'>,
   { return_tokens_as_token_ids: asIds }: Pick<SamplingRequest, 'return_tokens_as_token_ids'>,
@@ -67,7 +67,7 @@ export const tokenName = (
   }
 }
 
-/** The tokens that may be drawn, a bit for each; undefined where all may. */
+/** The tokens that may be drawn, one bit each. Undefined allows all. */
 function allowedBy(allowed: readonly number[] | null | undefined, vocabSize: number): Int32Array | undefined {
   if (!allowed) return undefined
   const mask = new Int32Array(Math.ceil(vocabSize / 32))
@@ -82,10 +82,7 @@ function allowedBy(allowed: readonly number[] | null | undefined, vocabSize: num
   return mask
 }
 
-/**
- * Tokens of each text, at the start of an answer and after a space, where that is another token: as vLLM
- * finds them.
- */
+/** Tokens of each text at the start of an answer and, if they differ, after a space, as in vLLM. */
 async function badWordsOf(
   words: readonly string[] | null | undefined,
   { encode }: Pick<Texts, 'encode'>,
@@ -100,7 +97,7 @@ async function badWordsOf(
   return found
 }
 
-/** What a request changes about the logits of all its choices. */
+/** Changes of the logits for all choices of a request. */
 export type RequestEdits = Pick<Sampling, 'logitBias' | 'allowed' | 'badWords'>
 
 export async function editsFrom(
@@ -124,7 +121,7 @@ export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): string[] {
   return [stop ?? []].flat().filter(text => text !== '')
 }
 
-/** Throws where the prompt, with at least one token after it, is longer than the model. */
+/** Throws if the prompt plus one token exceeds the model's length. */
 export function toSampling(
   request: SamplingRequest,
   { model, edits, promptLength, maxTokens, logprobs, promptLogprobs, choice }: SamplingContext,

@@ -1,7 +1,9 @@
 /** Options of a server. */
 import type { Dtype } from '@cairn-tune/ops'
 
-/** How `quantization` stores the frozen projections; the names of the training recipes' bases. */
+/**
+ * Storage of the frozen projections for `quantization`. The names match the bases of the training recipes.
+ */
 export const QUANTIZATIONS = {
   fp8: 'fp8_tiles',
   nvfp4: 'nvfp4',
@@ -11,49 +13,52 @@ export const QUANTIZATIONS = {
 export type Quantization = keyof typeof QUANTIZATIONS
 
 export type ServeOptions = {
-  /** Directory of a model, or its name on the hub. */
+  /** Directory of a model, or its hub name. */
   model: string
   host?: string
-  /** 0 takes any free port. */
+  /** 0 picks a free port. */
   port?: number
-  /** Names that the base answers to; its own by default. */
+  /** Names of the base in requests. Defaults to its own. */
   servedModelNames?: readonly string[]
-  /** Tokens of prompt and answer together. */
+  /** Maximum tokens of prompt and answer together. */
   maxModelLen?: number
   enableLora?: boolean
   maxLoraRank?: number
-  /** Adapters that sequences can use at the same time. */
+  /** Maximum adapters in use at the same time. */
   maxLoras?: number
-  /** Adapters that are kept in memory; the ones used last have the slots. */
+  /** Maximum adapters in memory. The most recently used have the slots. */
   maxCpuLoras?: number
-  /** A chat template in place of the model's: its text. */
+  /** Text of a chat template that replaces the model's. */
   chatTemplate?: string
-  /** Any of them is asked of every client. */
+  /** Clients must present one of these keys. */
   apiKeys?: readonly string[]
   /** Origins whose pages may send requests and read answers; `*` is any. */
   allowedOrigins?: readonly string[]
-  /** Name → directory of adapters that are there from the start. */
+  /** Adapters loaded at the start: name → directory. */
   loraModules?: Readonly<Record<string, string>>
-  /** Threads that compute; the cores the process may use. */
+  /** Number of compute threads. Defaults to the cores the process may use. */
   threads?: number
-  /** Bytes of the cache of keys and values. */
+  /** Bytes of the KV cache. */
   kvCacheBytes?: number
   dtype?: 'auto' | 'bf16' | 'f32'
   quantization?: Quantization
-  /** Layers at the start and at the end that `quantization` leaves as they are, as training may have. */
+  /** Layers at the start and at the end that `quantization` skips, as training may. */
   skipQuantFirstLayers?: number
   skipQuantLastLayers?: number
-  /** Sequences that are computed at the same time; others wait. */
+  /** Maximum sequences computed at the same time; others wait. */
   maxSequences?: number
-  /** Rows of a forward pass. */
+  /** Maximum rows of a forward pass. */
   maxBatchedTokens?: number
-  /** Whether prompts reuse what is cached of the same beginning. */
+  /** Whether prompts reuse cached blocks of a common prefix. */
   prefixCaching?: boolean
-  /** Milliseconds until a connection without a whole head is closed (20,000), and six times that for a body. */
+  /**
+   * Milliseconds until a connection without a complete head is closed (20,000), and six times that for a
+   * body.
+   */
   headersTimeoutMs?: number
-  /** Where `VLLM_ALLOW_RUNTIME_LORA_UPDATING`, the hub's cache and its token are read from. */
+  /** Source of `VLLM_ALLOW_RUNTIME_LORA_UPDATING`, the hub's cache and its token. */
   env?: Readonly<Record<string, string | undefined>>
-  /** Told what happens while the server starts. */
+  /** Receives progress while the server starts. */
   log?: (line: string) => void
 }
 
@@ -66,8 +71,5 @@ export const DEFAULTS = {
   maxBatchedTokens: 512,
 } as const
 
-/**
- * A share of the machine's memory that the cache takes where nothing is said, unless all sequences at full
- * length need less.
- */
+/** Default share of the machine's memory for the cache, unless all sequences at full length need less. */
 export const CACHE_SHARE = 0.25

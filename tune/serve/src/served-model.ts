@@ -31,7 +31,7 @@ import { createForms, type Forms } from './grammar/forms.ts'
 import { createTexts, type Texts } from './texts.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
-/** Sampling that a model's generation_config.json asks for where a request says nothing. */
+/** Default sampling from the model's generation_config.json. */
 export type SamplingDefaults = {
   temperature: number
   top_p: number
@@ -42,13 +42,13 @@ export type SamplingDefaults = {
 
 export type ServedModel = {
   readonly directory: string
-  /** What clients are shown of where it comes from: a name on the hub, or the last part of a path. */
+  /** Origin of the model as shown to clients: a hub name, or the last part of a path. */
   readonly root: string
-  /** Names that requests may call the base by; the first is what replies say. */
+  /** Names of the base in requests. Replies use the first. */
   readonly names: readonly string[]
   readonly tokenizer: ModelTokenizer
   readonly texts: Texts
-  /** A longer prompt has more tokens than the model takes, however they are cut. */
+  /** A longer prompt has more tokens than the model accepts in any tokenisation. */
   readonly maxPromptBytes: number
   /** Set if the model answers in the harmony format. */
   readonly harmony: Harmony | undefined
@@ -56,11 +56,11 @@ export type ServedModel = {
   readonly maxModelLen: number
   readonly endTokens: readonly number[]
   readonly defaults: SamplingDefaults
-  /** Undefined where what a token says depends on its neighbours. */
+  /** Undefined if the text of a token depends on its neighbours. */
   readonly forms: Forms | undefined
   readonly targets: readonly AdapterTarget[]
   readonly stacks: AdapterStacks | undefined
-  /** Adapters that are kept in memory, with a slot or without. */
+  /** Maximum adapters in memory, with or without a slot. */
   readonly maxAdapters: number
   readonly generator: Generator
   readonly scheduler: Scheduler
@@ -86,19 +86,19 @@ async function readGenerationConfig(directory: string): Promise<z.infer<typeof g
   return parsed.data
 }
 
-/** Adapters in memory for each slot, where nothing is said. */
+/** Default number of adapters in memory per slot. */
 const MORE_ADAPTERS = 8
 
 /** Maximum threads of an engine. */
 const MAX_THREADS = 1024
 
-/** Whether a checkpoint was saved in f32; what was decoded of fewer bits was not. */
+/** Whether a checkpoint was saved in f32. Weights decoded from fewer bits do not count. */
 function isF32(checkpoint: Checkpoint): boolean {
   const entry = checkpoint.tensors.get('model.embed_tokens.weight')
   return entry?.dtype === 'F32' && entry.decodedFrom === undefined
 }
 
-/** Whether a weight is the right side of a product, and of rows that are whole words of two. */
+/** Whether a weight is the right operand of a matmul and its rows are whole words of two numbers. */
 function isMultiplied(config: ModelConfig, name: string): boolean {
   const { projectionOf, head } = partsOf(config)
   const columns = name === head ? config.hidden_size : projectionOf.get(name)?.inputs
@@ -175,8 +175,8 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   )
   const model: ModelShape = {
     ...shape,
-    // What comes quantised stays so, whatever was asked for. Matrices that are multiplied lie as their
-    // products read them.
+    // Quantised weights keep their format whatever the request. Matrices for matmuls are laid out as their
+    // kernels read them.
     storage: name => {
       const wanted =
         layoutOf(checkpoint, storedName(checkpoint, name)) ??

@@ -10,12 +10,12 @@ import { UPDATING_NEEDS_KEY, handle, type App } from './http/routes.ts'
 import { DEFAULTS, type ServeOptions } from './serve-options.ts'
 import { loadServedModel } from './served-model.ts'
 
-/** What an address that a person chose can come to. */
+/** Errors of an address that the user chose. */
 const LISTEN_ERRORS = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /**
- * Connections that send nothing, or a head or body that never ends, are closed before they use up the
- * process's file descriptors. 8 MiB in two minutes are 70 KB/s.
+ * Closes connections that send nothing, or a head or body that never ends, before they use up the process's
+ * file descriptors. 8 MiB in two minutes are 70 KB/s.
  */
 const connectionLimits = (headersTimeout = 20_000) => ({
   headersTimeout,
@@ -25,7 +25,7 @@ const connectionLimits = (headersTimeout = 20_000) => ({
 
 export type RunningServer = { url: string; close(): Promise<void> }
 
-/** Loads the model and its first adapters, then listens. */
+/** Loads the model and its initial adapters, then listens. */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const log = options.log ?? (() => undefined)
   const env = options.env ?? process.env
@@ -39,7 +39,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
           { cause },
         )
       : cause
-  // The address is known before the first request, because the gate depends on it.
+  // Access control depends on the address, so it must be known before the first request.
   const { address: bound } = await lookup(host).catch((error: NodeJS.ErrnoException) => {
     throw unusable(error)
   })
@@ -66,7 +66,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     if (app.allowsUpdating && !app.access.mayUpdate) log(UPDATING_NEEDS_KEY)
     for (const [name, path] of Object.entries(options.loraModules ?? {})) {
       await app.adapters.load(name, path).catch((error: unknown) => {
-        // The words that a client would get; here a person started the server with them.
+        // A client would get this message; here it is for the user who started the server.
         throw error instanceof ApiError ? new InputError(error.message, { cause: error }) : error
       })
     }
@@ -85,7 +85,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       url: `http://${family === 'IPv6' ? `[${address}]` : address}:${own}`,
       async close() {
         const closed = new Promise<void>(resolve => server.close(() => resolve()))
-        // What is being answered ends with an error, and its connection with it.
+        // Responses in progress end with an error, and their connections close.
         for (const response of open) response.shouldKeepAlive = false
         await model.close()
         await closed

@@ -1,4 +1,7 @@
-/** Tokens to text as they come: no half character, no text that may still turn out to be a stop string. */
+/**
+ * Converts tokens to text as they come: no partial characters, and no text that may still become a stop
+ * string.
+ */
 import type { ModelTokenizer } from '@cairn-tune/weights'
 
 type Texts = Pick<ModelTokenizer, 'decode' | 'pieceOf'>
@@ -10,18 +13,19 @@ export type TextOptions = {
 }
 
 export type TextStream = {
-  /** Text that is certain now, and the stop string that ended it, if one did. */
+  /** Text that is final, and the stop string that ended it, if any. */
   push(token: number): { text: string; stop: string | undefined }
-  /** What was held back. */
+  /** Returns the text held back. */
   flush(): string
 }
 
 /**
- * Whole characters of the tokens so far that were not given out; `flush` gives what is left of broken ones.
+ * Complete characters of the tokens so far that were not returned yet. `flush` returns the rest, including
+ * broken ones.
  */
 type Characters = { push(token: number): string; flush(): string }
 
-/** What a decoder writes for bytes that are no whole character. */
+/** A decoder's output for incomplete characters. */
 const BROKEN = '\u{fffd}'
 
 function readPieces(
@@ -33,16 +37,19 @@ function readPieces(
     push(token) {
       const piece = pieceOf(token, options)
       if (typeof piece !== 'string') return bytes.decode(piece, { stream: true })
-      // A token that is left out may stand between the bytes of a character.
+      // A skipped token may come between the bytes of a character.
       return piece === '' ? '' : bytes.decode() + piece
     },
     flush: () => bytes.decode(),
   }
 }
 
-/** For tokenizers that know a token's text only beside others: what more there is with it than without. */
+/**
+ * For tokenizers in which a token's text depends on its neighbours: compares the decoded text with and
+ * without the token.
+ */
 function readDifferences(decode: Texts['decode'], options: { skipSpecialTokens: boolean }): Characters {
-  // Tokens since a place where characters were whole; those before `known` have been given out.
+  // Tokens since the last boundary of complete characters. Those before `known` have been returned.
   let ids: number[] = []
   let known = 0
 
@@ -74,7 +81,7 @@ export function createTextStream({
   let characters = pieceOf ? readPieces(pieceOf, options) : readDifferences(decode, options)
   let buffer = ''
 
-  /** Gives out the beginning of what is held. */
+  /** Takes the beginning of the buffer. */
   function take(length: number): string {
     const text = buffer.slice(0, length)
     buffer = buffer.slice(length)
@@ -91,7 +98,7 @@ export function createTextStream({
         .toSorted((a, b) => a.index - b.index)[0]
       if (found) {
         const text = buffer.slice(0, found.index) + (includesStop ? found.text : '')
-        // Nothing that comes after a stop string is text.
+        // Text after a stop string is dropped.
         buffer = ''
         characters = { push: () => '', flush: () => '' }
         return { text, stop: found.text }
@@ -105,7 +112,7 @@ export function createTextStream({
   }
 }
 
-/** Length of the longest end of `text` that `stop` begins with, short of all of it. */
+/** Length of the longest suffix of `text` that is a proper prefix of `stop`. */
 function overlap(text: string, stop: string): number {
   for (let length = Math.min(text.length, stop.length - 1); length > 0; length--)
     if (text.endsWith(stop.slice(0, length))) return length

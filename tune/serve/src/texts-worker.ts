@@ -1,4 +1,4 @@
-/** The thread of texts.ts: has a tokenizer of its own and answers one job after another. */
+/** The thread of texts.ts, with its own tokenizer. Answers one job after another. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { InputError, loadTokenizer } from '@cairn-tune/weights'
 import { runTextJob, type TextJob, type TextResult, type TextSource } from './texts.ts'

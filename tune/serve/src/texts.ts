@@ -1,8 +1,8 @@
 /**
- * Text to tokens, tokens to text, and conversations to text, without holding up other requests. What is short
- * is done at once; the rest is done by another thread, one job at a time, because tokenising has no pauses
- * and takes up to 20 µs a character. A request waits for each of its texts before it hands over the next one,
- * so requests take turns.
+ * Converts text to tokens, tokens to text, and conversations to text, without delaying other requests. Short
+ * texts are processed at once; others by another thread, one job at a time, because tokenising cannot yield
+ * and takes up to 20 µs a character. A request waits for each of its texts before it submits the next one, so
+ * requests take turns.
  */
 import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -17,10 +17,10 @@ import { ApiError, badRequest } from './errors.ts'
 
 export type Texts = {
   readonly hasTemplate: boolean
-  /** Throws what the client is told where a text takes too long. */
+  /** Throws a client error if a text takes too long. */
   encode(text: string, options: { isDocument: boolean }): Promise<readonly number[]>
   decode(ids: readonly number[]): Promise<string>
-  /** Throws an InputError where the template refuses the conversation. */
+  /** Throws an InputError if the template rejects the conversation. */
   render(chat: Chat, options: RenderOptions): Promise<string>
   close(): Promise<void>
 }
@@ -30,10 +30,10 @@ export type TextJob =
   | { kind: 'decode'; ids: readonly number[] }
   | { kind: 'render'; chat: Chat; options: RenderOptions }
 export type TextSource = { directory: string; chatTemplate: string | undefined }
-/** What the thread answers; `refused` is the message of an InputError. */
+/** The thread's answer. `refused` is the message of an InputError. */
 export type TextResult = { value: readonly number[] | string } | { refused: string } | { failed: string }
 
-/** Characters that are worked on at once: at most some 80 ms. A token id counts as four. */
+/** Maximum characters processed at once, about 80 ms. A token id counts as four. */
 const MAX_AT_ONCE = 4096
 /** A text of the maximum length takes 20 s; a template may also never end. */
 const MAX_JOB_MS = 60_000
@@ -59,7 +59,7 @@ const sizeOf = (job: TextJob): number =>
       ? 4 * job.ids.length
       : JSON.stringify([job.chat, job.options]).length
 
-/** Everything in this thread, for programs that serve nobody else. */
+/** Processes everything in this thread, for programs that serve no other requests. */
 export const textsOf = (tokenizer: Tokenizer): Texts =>
   textsBy(
     tokenizer,
@@ -104,7 +104,7 @@ export function createTexts(
   return textsBy(tokenizer, run, thread.close)
 }
 
-/** Numbers that are kept as they were written would lose their class on the way to another thread. */
+/** Numbers that keep their text would lose their class on the way to another thread. */
 const cloneable = (job: TextJob): TextJob =>
   job.kind === 'render'
     ? { ...job, ...(markNumbers({ chat: job.chat, options: job.options }) as object) }
@@ -116,7 +116,7 @@ type QueuedJob = {
   reject: (error: Error) => void
 }
 
-/** A thread that is started for the first job and anew after one that it did not survive. */
+/** A thread started for the first job, and restarted after a job that it did not survive. */
 function createThread(
   source: TextSource,
   maxJobMs: number,
@@ -130,13 +130,13 @@ function createThread(
     badRequest(
       `Your text takes more than ${maxJobMs / 1000} s or too much memory to ${kind}; send a shorter one.`,
     )
-  /** Takes the answer to the job in hand; undefined where the thread did not survive it. */
+  /** Receives the answer to the current job. Undefined if the thread did not survive it. */
   let settle: (result: TextResult | undefined) => void = () => undefined
 
   function start(): Worker {
     const started = new Worker(new URL('./texts-worker.ts', import.meta.url), { workerData: source })
     started.on('message', (result: TextResult) => settle(result))
-    // Both come after the thread was replaced too, when they say nothing of the job in hand.
+    // Both events also arrive after the thread was replaced. Then they do not concern the current job.
     const lose = () => {
       if (worker === started) settle(undefined)
     }
@@ -156,7 +156,7 @@ function createThread(
     const { promise, resolve } = Promise.withResolvers<TextResult | undefined>()
     settle = resolve
     const timer = setTimeout(() => resolve(undefined), maxJobMs)
-    // An idle thread does not keep the process.
+    // An idle thread does not keep the process alive.
     worker.ref()
     worker.postMessage(job, [])
     const result = await promise

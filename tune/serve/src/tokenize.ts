@@ -18,7 +18,7 @@ type Model = Pick<
   'maxModelLen' | 'maxPromptBytes' | 'texts' | 'tokenizer' | 'harmony' | 'vocabSize'
 >
 
-/** A text that is only counted may be longer than a prompt. */
+/** Text that is only counted may be longer than a prompt. */
 const MAX_BYTES = 2 ** 20
 
 export async function tokenize(model: Model, request: TokenizeRequest): Promise<Tokenized> {

@@ -1,10 +1,8 @@
-/** Tokens of a request: their sum, and what the chunks of a stream say of them. */
+/** Token counts of a request: their sum, and the usage fields of a stream's chunks. */
 import type { ChoiceResult } from './choice.ts'
 import type { SamplingRequest, Usage } from './protocol.ts'
 
-/**
- * `choices` of each prompt lie side by side; what the first of them found in the cache counts for the prompt.
- */
+/** `choices` of each prompt are adjacent. The cached tokens of the first count for the prompt. */
 export function usageOf(
   promptTokens: number,
   results: readonly Pick<ChoiceResult, 'tokens' | 'cachedTokens'>[],
@@ -21,13 +19,12 @@ export function usageOf(
 }
 
 export type StreamUsage = {
-  /** Whether a last chunk tells the sum. */
+  /** Whether a last chunk reports the sum. */
   isRequested: boolean
   /** Records how many tokens of a choice have been generated so far. */
   count: (index: number, tokens: number) => void
   /**
-   * What stands beside the choices of a chunk: null before the last one, or with `continuous_usage_stats` the
-   * tokens so far.
+   * The usage field of a chunk: null before the last one, or with `continuous_usage_stats` the tokens so far.
    */
   now: () => { usage?: Omit<Usage, 'prompt_tokens_details'> | null }
 }

@@ -1,23 +1,23 @@
 /**
- * More adapters than slots: adapters in use have a slot, the others wait in memory, and the least recently
- * used one gives up its slot. Requests that wait for a slot are served in order, also before newer requests
- * whose adapter has one, so that none waits for ever.
+ * Serves more adapters than there are slots: adapters in use have a slot, the others wait in memory, and the
+ * least recently used one is evicted. Requests that wait for a slot are served in order, even before newer
+ * requests whose adapter has one, so that none waits for ever.
  */
 import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
 import { unloadedError } from './ended.ts'
 
 export type AdapterSlots = {
-  /** Gives a loaded adapter a slot where one is free. */
+  /** Gives a loaded adapter a slot if one is free. */
   fillFreeSlot(adapter: LoadedAdapter): Promise<void>
   /**
-   * One more user of an adapter, which has a slot from now on; a promise where that takes a while, which
-   * rejects for an adapter that was dropped.
+   * Adds a user of an adapter, which has a slot from then on. Returns a promise if that takes a while; it
+   * rejects if the adapter is dropped.
    */
   acquire(adapter: LoadedAdapter): Promise<void> | undefined
-  /** One user less. */
+  /** Removes a user. */
   release(adapter: LoadedAdapter): void
-  /** Takes an adapter out, which has no users. */
+  /** Removes an adapter without users. */
   drop(adapter: LoadedAdapter): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export function createAdapterSlots(
   /** Resolves when the step in flight, which may still read a slot, is over. */
   idle: () => Promise<void>,
 ): AdapterSlots {
-  /** The one used longest ago first. */
+  /** Least recently used first. */
   const users = new Map<LoadedAdapter, number>()
   const dropped = new WeakSet<LoadedAdapter>()
   const queue: Waiter[] = []
@@ -40,7 +40,7 @@ export function createAdapterSlots(
     users.set(adapter, count + 1)
   }
 
-  /** Writes an adapter to a free slot; false where there is none. */
+  /** Writes an adapter to a free slot. False if there is none. */
   async function put(adapter: LoadedAdapter): Promise<boolean> {
     const slot = await stacks.put(adapter.stored)
     if (slot === undefined) return false
@@ -60,7 +60,7 @@ export function createAdapterSlots(
     if (slot !== undefined) stacks.free(slot)
   }
 
-  /** Frees the slot of an adapter without users; false where every one has some. */
+  /** Frees the slot of an adapter without users. False if all are in use. */
   async function evictIdle(): Promise<boolean> {
     const [unused] = [...users].find(([, count]) => count === 0) ?? []
     if (!unused) return false
@@ -68,7 +68,7 @@ export function createAdapterSlots(
     return true
   }
 
-  /** Serves who waits, until there is no slot to be had. */
+  /** Serves waiting requests until no slot is available. */
   async function serve(): Promise<void> {
     isServing = true
     for (let next = queue[0]; next; next = queue[0]) {
@@ -83,7 +83,8 @@ export function createAdapterSlots(
         use(adapter)
         next.resolve()
       } catch (error) {
-        // An adapter that cannot be written fails its own request; those behind it wait for other adapters.
+        // An adapter that cannot be written fails only its own request; the requests behind it wait for other
+        // adapters.
         next.reject(error)
       }
       queue.shift()
@@ -120,7 +121,7 @@ export function createAdapterSlots(
   }
 }
 
-/** An adapter that is loaded, and has no slot yet. */
+/** A loaded adapter without a slot. */
 export const loadedOf = (id: number, name: string, path: string, stored: StoredAdapter): LoadedAdapter => ({
   id,
   name,

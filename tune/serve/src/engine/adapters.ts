@@ -1,6 +1,6 @@
 /**
- * Adapters in memory: each takes one slot of the stacks that programs read, so loading one touches no program
- * and no other adapter.
+ * Adapters in memory. Each occupies one slot of the stacks that programs read, so loading one changes no
+ * program and no other adapter.
  */
 import { setImmediate } from 'node:timers/promises'
 import { MAGNITUDE } from '@cairn-tune/models'
@@ -15,14 +15,14 @@ import {
   type StoredTensor,
 } from '@cairn-tune/weights'
 
-/** A linear that adapters may change; with experts it has a matrix for each. */
+/** A linear that adapters may modify. With experts it has one matrix per expert. */
 export type AdapterTarget = { name: string; inputs: number; outputs: number; experts?: number | undefined }
 
-/** An adapter that is loaded. Ids are never used again, slots are. */
+/** A loaded adapter. Ids are never reused; slots are. */
 export type LoadedAdapter = {
   readonly id: number
   readonly name: string
-  /** Where its matrices lie, while it has a place there. */
+  /** Slot of its matrices, if it has one. */
   slot: number | undefined
   readonly path: string
   readonly stored: StoredAdapter
@@ -32,29 +32,29 @@ export type LoadedAdapter = {
 export type AdapterStacks = {
   readonly slots: number
   readonly maxRank: number
-  /** Buffers of the stacks, by the names that programs bind. */
+  /** Buffers of the stacks, by their binding names in programs. */
   readonly buffers: Readonly<Record<string, DeviceBuffer>>
   /**
-   * Writes an adapter to a free slot, or gives undefined where there is none. Yields to other work between
-   * matrices. The slot is free again if a write throws.
+   * Writes an adapter to a free slot and returns it. Undefined if there is none. Yields to other work between
+   * matrices. The slot stays free if a write throws.
    */
   put(adapter: StoredAdapter): Promise<number | undefined>
   free(slot: number): void
 }
 
 /**
- * Names of a target's buffers: stacks of its matrices, rank and scale of each pair in them, and what DoRA
- * multiplies columns by. Those of experts have the slots of expert 0, then those of expert 1, and so on.
+ * Names of a target's buffers: stacks of its matrices, rank and scale of each pair in them, and DoRA's
+ * factors of columns. Targets of experts have the slots of expert 0, then those of expert 1, and so on.
  */
 export const stackName = (target: string, part: 'a' | 'b' | 'ranks' | 'factors') => `${target}.lora_${part}`
 
-/** One matrix pair of a target: its name in an adapter, and which pair of its stacks belongs to slot 0. */
+/** One matrix pair of a target: its name in an adapter, and its index in the stacks for slot 0. */
 type Pair = { name: string; first: number }
 
 const pairsOf = (target: AdapterTarget, slots: number): Pair[] =>
   linearsOf(target).map((name, e) => ({ name, first: e * slots }))
 
-/** Numbers that are written before others get a turn: about a millisecond's work. */
+/** Numbers that are written between yields: about a millisecond's work. */
 const NUMBERS_AT_ONCE = 250_000
 
 type Codes = Uint16Array | Float32Array
@@ -63,10 +63,10 @@ const modulesOf = (targets: readonly AdapterTarget[]) => [
   ...new Set(targets.map(({ name }) => name.split('.').at(-1))),
 ]
 
-/** A header of safetensors with a line for each tensor. */
+/** Limit for a safetensors header with one entry per tensor. */
 const MAX_HEADER_BYTES = 100_000_000
 
-/** What an adapter's file has at most: every linear at the largest rank, in numbers of 64 bits. */
+/** Maximum size of an adapter's file: every linear at the maximum rank, in 64-bit numbers. */
 export function limitsOf(targets: readonly AdapterTarget[], maxRank: number): AdapterLimits {
   // Gate and up of fused experts share matrices of twice the rank, half of which are zeros.
   const rank = 2 * maxRank
@@ -78,7 +78,7 @@ export function limitsOf(targets: readonly AdapterTarget[], maxRank: number): Ad
   return { maxBytes: 8 * numbers + MAX_HEADER_BYTES, experts }
 }
 
-/** Why an adapter does not fit this base, or undefined where it does. */
+/** The reason why an adapter does not fit this base, or undefined. */
 export function incompatibility(
   adapter: StoredAdapter,
   targets: readonly AdapterTarget[],
@@ -120,7 +120,7 @@ export type StackOptions = {
   slots: number
   maxRank: number
   dtype: Arithmetic
-  /** What an adapter with DoRA multiplies the columns of a target by. */
+  /** DoRA's factors of a target's columns for an adapter. */
   factorsOf: (target: AdapterTarget, adapter: StoredAdapter) => Promise<Float32Array>
 }
 
@@ -135,7 +135,7 @@ export function createAdapterStacks(
       ? new Uint16Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 2)
       : new Float32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 4)
   const stacks = targets.map(target => {
-    // Pages of slots and ranks that are never used are never touched, and take no memory.
+    // Pages of unused slots and ranks are never touched, and take no memory.
     const count = slots * (target.experts ?? 1)
     return {
       target,
@@ -147,7 +147,7 @@ export function createAdapterStacks(
   })
   const free = Array.from({ length: slots }, (_, i) => slots - 1 - i)
 
-  /** A matrix in the codes of the stacks; what the file has already is not touched. */
+  /** Converts a matrix to the codes of the stacks, without touching a file that already has them. */
   function codesOf({ dtype: stored, bytes: file }: StoredTensor): Codes {
     if (stored === (dtype === 'bf16' ? 'BF16' : 'F32'))
       return view(file.byteOffset % bytes === 0 ? file : file.slice())
@@ -159,8 +159,8 @@ export function createAdapterStacks(
   }
 
   /**
-   * Writes to one slot of a stack. Throws for a source that is longer than a slot, because its end would lie
-   * in the slot of another adapter.
+   * Writes to one slot of a stack. Throws if the source is longer than a slot, because its end would
+   * overwrite the slot of another adapter.
    */
   function writeSlot(
     stack: DeviceBuffer,
@@ -179,14 +179,14 @@ export function createAdapterStacks(
     a: DeviceBuffer
     b: DeviceBuffer
     ranks: DeviceBuffer
-    /** Which pair of the stacks. */
+    /** Index of the pair in the stacks. */
     index: number
     scale: number
     down: StoredTensor | undefined
     up: StoredTensor | undefined
   }
 
-  /** Writes one pair of matrices with its rank and scale; how many numbers those were. */
+  /** Writes one pair of matrices with its rank and scale. Returns how many numbers it wrote. */
   function writePair(
     { inputs, outputs }: AdapterTarget,
     { a, b, ranks, index, scale, down, up }: Writing,
@@ -195,7 +195,7 @@ export function createAdapterStacks(
     writeSlot(ranks, { index, byteLength: 2 * 4 }, Float32Array.of(rank, scale))
     if (!down || !up) return 0
     writeSlot(a, { index, byteLength: maxRank * inputs * bytes }, codesOf(down))
-    // B transposed: a row of the stack is what one number of the middle adds to all outputs.
+    // B is transposed: a row of the stack holds the weights from one rank dimension to all outputs.
     const codes = codesOf(up)
     writeSlot(
       b,

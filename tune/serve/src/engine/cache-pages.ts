@@ -1,7 +1,7 @@
 /**
- * Touches pages of the cache before sequences reach them. The operating system provides memory on first
+ * Touches pages of the cache before sequences reach them. The operating system allocates memory on first
  * touch, in huge pages, and one step touches new pages of every layer: without this, that step takes tens of
- * milliseconds longer. What is never reached takes no memory.
+ * milliseconds longer. Pages that are never reached take no memory.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 
@@ -9,9 +9,9 @@ import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 const PAGE_BYTES = 2 ** 21
 
 export type CachePages = {
-  /** Blocks below this number are in use; those after them are made ready. */
+  /** Blocks below this number are in use. Prepares those after them. */
   reach(blocks: number): void
-  /** Resolves when all that was asked for is ready. */
+  /** Resolves when all requested pages are ready. */
   settled(): Promise<void>
 }
 
@@ -21,8 +21,8 @@ export function createCachePages(
   blocks: number,
 ): CachePages {
   const bytesOf = (cache: DeviceBuffer) => cache.byteLength / blocks
-  // Each step is a page of every layer's keys and values, one after the other. Two steps are made ready where
-  // less than one is.
+  // A step is a page of every layer's keys and values, one after the other. Two steps are prepared when less
+  // than one is ready.
   const step = Math.max(1, Math.ceil(PAGE_BYTES / Math.min(...caches.map(bytesOf))))
   let ready = 0
   let wanted = 0

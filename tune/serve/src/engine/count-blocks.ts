@@ -1,9 +1,9 @@
-/** How many blocks a cache has room for. */
+/** Computes how many blocks fit in a cache. */
 import { totalmem } from 'node:os'
 import { InputError } from '@cairn-tune/weights'
 import { BLOCK } from './kv-blocks.ts'
 
-/** Blocks that a cache of so many bytes has; throws where not even one sequence fits. */
+/** Number of blocks in a cache of `bytes` bytes. Throws if not even one sequence fits. */
 export function countBlocks(bytes: number, perBlock: number, maxModelLen: number): number {
   const minBlocks = Math.ceil((maxModelLen + 1) / BLOCK)
   if (bytes > totalmem())

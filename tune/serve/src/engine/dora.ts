@@ -1,4 +1,4 @@
-/** What an adapter with DoRA multiplies the columns of a linear by, made once when the adapter is loaded. */
+/** DoRA's factors of a linear's columns, computed when the adapter is loaded. */
 import { MAGNITUDE } from '@cairn-tune/models'
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { floatsOf, type Dtype } from '@cairn-tune/ops'
@@ -6,7 +6,7 @@ import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
 import { InputError, decodeFloats, type StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterTarget } from './adapters.ts'
 
-/** Lengths that an adapter gives the rows of W + scale·B·A, divided by those that they have. */
+/** The row lengths that an adapter sets, divided by the row lengths of W + scale·B·A. */
 export function createDora(
   engine: Engine,
   weights: ReadonlyMap<string, DeviceBuffer>,

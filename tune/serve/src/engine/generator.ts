@@ -1,6 +1,6 @@
 /**
- * The loop that keeps the engine busy: plan, run, notify. One step is in flight at a time; sequences and
- * adapters that come or go meanwhile take effect between two steps.
+ * The loop that keeps the engine busy: plan, run, notify. One step is in flight at a time. Sequences and
+ * adapters added or removed during a step take effect before the next one.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
@@ -19,7 +19,7 @@ type GeneratorRequest = {
   ids: readonly number[]
   adapter: LoadedAdapter | undefined
   sampling: Sampling
-  /** What the answer has to be; it may be anything where this is undefined. */
+  /** The required form of the answer. Undefined allows any text. */
   form: Form | undefined
   listener: Listener
   signal: AbortSignal
@@ -34,11 +34,11 @@ type GeneratorCounts = {
 }
 
 export type Generator = {
-  /** Starts a sequence; its listener hears how it goes on. */
+  /** Starts a sequence. Its listener receives tokens and the end. */
   submit(request: GeneratorRequest): void
-  /** Makes an adapter one that sequences can use. */
+  /** Makes an adapter available to sequences. */
   load(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter>
-  /** Ends what uses an adapter and frees its slot. */
+  /** Ends the sequences of an adapter and frees its slot. */
   unload(adapter: LoadedAdapter): Promise<void>
   readonly counts: GeneratorCounts
   readonly latencies: Latencies
@@ -70,7 +70,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Generato
   /** Sequences whose adapter has no slot yet. */
   const unplaced = new Set<Sequence>()
   const all = () => [...scheduler.running, ...scheduler.waiting, ...unplaced]
-  /** What listeners are still to be sent of the last step, in order. */
+  /** Notifications of the last step that were not sent to listeners yet, in order. */
   let unsent: (() => void)[] = []
 
   function end(sequence: Sequence, reason: EndReason, extra: { token?: number; error?: Error } = {}): void {
@@ -90,8 +90,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Generato
   }
 
   /**
-   * Records a token, which is all that the next step needs; what the listener makes of it is done while that
-   * runs.
+   * Records a token, which is all that the next step needs. The listener processes it while that step runs.
    */
   function take(sequence: Sequence, report: Parameters<Listener['onToken']>[0]): void {
     const { sampling, listener, promptLength } = sequence
@@ -132,7 +131,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Generato
       const hadNews = unsent.length > 0
       notify()
       if (!step) {
-        // A listener may have asked for more.
+        // A listener may have submitted more requests.
         if (hadNews) continue
         return
       }
@@ -159,8 +158,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Generato
         unsent.push(() => end(sequence, 'length'))
       }
       if (!isAlone) continue
-      // Requests whose prompts went first are answered first, before the step of all others takes the
-      // processors.
+      // Answer requests whose prompts ran first before the step with all sequences occupies the processors.
       notify()
       await setImmediate()
     }
@@ -172,8 +170,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Generato
       .catch(async (error: unknown) => {
         await stepper.idle()
         notify()
-        // A step that fails leaves the cache in an unknown state for its sequences; nothing of them may be
-        // reused.
+        // After a failed step the cache of its sequences is undefined, so none of it may be reused.
         const cause = asError(error)
         for (const sequence of [...scheduler.running, ...scheduler.waiting])
           end(sequence, 'abort', { error: cause })
@@ -185,12 +182,12 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Generato
       })
   }
 
-  /** Hands a sequence to the scheduler, as soon as its adapter has a slot. */
+  /** Passes a sequence to the scheduler as soon as its adapter has a slot. */
   function start(sequence: Sequence): void {
     const { adapter } = sequence
     const placed = adapter && slots?.acquire(adapter)
     const add = () => {
-      // It ended while it waited: nothing of it is to run.
+      // The sequence ended while it waited, so it must not run.
       if (!unplaced.delete(sequence)) {
         if (adapter) slots?.release(adapter)
         return

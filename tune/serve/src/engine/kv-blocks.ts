@@ -1,15 +1,16 @@
 /**
- * Which blocks of the KV cache each sequence holds. A block holds the keys and values of BLOCK tokens of one
- * sequence and, once full, may be read by any other sequence that begins with the same tokens under the same
- * adapter. A full block that nobody reads stays until a block is needed, the longest unused first.
+ * Assigns blocks of the KV cache to sequences. A block holds the keys and values of BLOCK tokens of one
+ * sequence and, once full, may be read by any other sequence that starts with the same tokens under the same
+ * adapter. A full block without readers stays until a block is needed; the least recently used is evicted
+ * first.
  */
 
 /** Tokens of a block. */
 export const BLOCK = 16
 
 /**
- * What a prefix of tokens is known by: the tokens of its last block after another prefix. Equal ids mean
- * equal tokens and adapter; nothing is hashed.
+ * Identifies a prefix: the tokens of its last block after another prefix. Equal ids mean equal tokens and
+ * adapter; nothing is hashed.
  */
 export type PrefixId = number
 
@@ -17,21 +18,21 @@ type Block = { readers: number; key: string | undefined; prefix: PrefixId | unde
 
 export type KvBlocks = {
   readonly total: number
-  /** Blocks that were taken at some time; those from this number on never were. */
+  /** Number of blocks ever used. Blocks from this number on never were. */
   readonly reached: number
-  /** Blocks that can be had, those that only serve reuse included. */
+  /** Number of blocks that can be taken, including those kept only for reuse. */
   available(): number
-  /** A block of one's own, or undefined where every one is read by someone. */
+  /** Takes a block for exclusive use. Undefined if every block has a reader. */
   take(): number | undefined
-  /** The cached block of these tokens after a prefix; the caller becomes one of its readers. */
+  /** The cached block of these tokens after a prefix. The caller becomes one of its readers. */
   find(after: PrefixId, tokens: readonly number[]): { block: number; prefix: PrefixId } | undefined
-  /** Offers a block that is full to others. Gives what the prefix that ends with it is known by. */
+  /** Makes a full block available to other sequences. Returns the id of the prefix that ends with it. */
   share(block: number, after: PrefixId, tokens: readonly number[]): PrefixId
   /** Stops reading blocks, in the order of the sequence. */
   release(blocks: readonly number[]): void
   /** The empty prefix under an adapter. */
   root(adapter: number): PrefixId
-  /** Forgets what an adapter computed. */
+  /** Invalidates what an adapter computed. */
   forget(adapter: number): void
 }
 
@@ -43,7 +44,7 @@ export function createKvBlocks(total: number): KvBlocks {
   }))
   const free = Array.from({ length: total }, (_, i) => total - 1 - i)
   const shared = new Map<string, number>()
-  // In order of last use.
+  // Least recently used first.
   const idle = new Set<number>()
   const roots = new Map<number, PrefixId>()
   let nextPrefix = 0
@@ -98,7 +99,7 @@ export function createKvBlocks(total: number): KvBlocks {
       return block.prefix
     },
     release(list) {
-      // The last blocks of a sequence are worth nothing without the first, so they go first.
+      // The last blocks of a sequence are useless without the first, so they are evicted first.
       for (const index of list.toReversed()) {
         const block = at(index)
         if (--block.readers > 0) continue
@@ -111,7 +112,7 @@ export function createKvBlocks(total: number): KvBlocks {
       roots.set(adapter, known)
       return known
     },
-    // Its blocks can no longer be found, and leave as the oldest do.
+    // Its blocks can no longer be found, and are evicted in the usual order.
     forget: adapter => void roots.delete(adapter),
   }
 }

@@ -26,7 +26,7 @@ function createHistogram(bounds: readonly number[]): Histogram {
   }
 }
 
-/** The bounds of vLLM, so that its dashboards read these. */
+/** The bounds of vLLM, so that its dashboards can read these histograms. */
 const FIRST = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
   2560,
@@ -38,7 +38,7 @@ export type Latencies = {
   readonly firstToken: Histogram
   readonly nextToken: Histogram
   readonly request: Histogram
-  /** A clock of one request, which begins now; it is told of each token and of the end. */
+  /** Starts the clock of a request. Call `token` for each token and `end` at the end. */
   begin(): { token(): void; end(): void }
 }
 

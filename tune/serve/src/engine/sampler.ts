@@ -1,5 +1,5 @@
 /**
- * From rows of hidden states to tokens: fills a head program's inputs, runs it and reads the tokens drawn.
+ * Turns rows of hidden states into tokens: fills a head program's inputs, runs it and reads the tokens drawn.
  */
 import type { Engine } from '@cairn-tune/native'
 import { floatsOf, intsOf } from '@cairn-tune/ops'
@@ -7,10 +7,7 @@ import type { Buffers, PreparedProgram } from '@cairn-tune/program'
 import { editsOf, type LogitEdit, type Sequence, type TokenReport } from './sequence.ts'
 import type { HeadSizes, StepPrograms } from './step-programs.ts'
 
-/**
- * A row of hidden states that becomes a token: the next one of a sequence, or one of its prompt that is
- * known.
- */
+/** A row of hidden states to turn into a token: the next one of a sequence, or a known one of its prompt. */
 export type HeadRow = { sequence: Sequence; row: number; forced: number }
 
 export type Sampler = { sample(rows: readonly HeadRow[]): Promise<TokenReport[]> }
@@ -51,7 +48,7 @@ function createDesk(
     ...Object.fromEntries(Object.entries(outs).map(([name, buffer]) => [`out:${name}`, buffer])),
   })
 
-  /** Hands over what was filled in, and reads what was drawn. */
+  /** Uploads the inputs, runs the program and reads the drawn tokens. */
   async function run(): Promise<Drawn> {
     for (const [name, buffer] of inputs)
       if (name !== 'mask' || ins.masked.some(mask => mask >= 0))
@@ -67,7 +64,7 @@ function createDesk(
   return { ...sizes, maskWords, ins, run }
 }
 
-/** What the rows of a run became; holds until the desk runs again. */
+/** Results for the rows of a run, valid until the desk runs again. */
 type Drawn = {
   token: Int32Array
   logprob: Float32Array
@@ -118,7 +115,10 @@ function fill(
 const isMasked = ({ form, sampling }: Sequence): boolean =>
   form !== undefined || sampling.allowed !== undefined
 
-/** Tokens that may come next; undefined where all may. A form goes before a list that has none of its tokens. */
+/**
+ * Mask of the tokens that may come next. Undefined allows all. A form takes precedence over a list that has
+ * none of its tokens.
+ */
 function maskOf({ form, sampling: { allowed } }: Sequence): Int32Array | undefined {
   const wanted = form?.mask()
   if (!wanted || !allowed) return wanted ?? allowed

@@ -1,15 +1,15 @@
 /**
- * Which rows the next forward pass has. Sequences that generate have one row each; what is left of the rows
- * goes to prompts, oldest first, in chunks. A sequence is admitted when the cache has blocks for its whole
- * prompt. When the cache runs full, the newest sequence gives up its blocks and waits; it is computed again
- * later, from what is still cached of it.
+ * Chooses the rows of the next forward pass. Sequences that generate have one row each; the remaining rows go
+ * to prompts, oldest first, in chunks. A sequence is admitted when the cache has blocks for its whole prompt.
+ * When the cache is full, the newest sequence releases its blocks and waits; it is computed again later, from
+ * what is still cached of it.
  */
 import { BLOCK, type KvBlocks } from './kv-blocks.ts'
 import type { Sequence } from './sequence.ts'
 
 export type Limits = { maxRows: number; maxSequences: number; reusesPrefixes: boolean }
 
-/** Rows of one sequence in a step: `count` tokens after those that are computed. */
+/** Rows of one sequence in a step: `count` tokens after those already computed. */
 export type Chunk = { sequence: Sequence; count: number }
 
 export type Scheduler = {
@@ -17,11 +17,11 @@ export type Scheduler = {
   readonly waiting: readonly Sequence[]
   readonly preemptions: number
   add(sequence: Sequence): void
-  /** The next step; empty where nothing can run. */
+  /** The next step. Empty if nothing can run. */
   plan(): Chunk[]
-  /** Records that a chunk was computed and offers full blocks to others. */
+  /** Records that a chunk was computed and makes its full blocks available to others. */
   advance(chunk: Chunk): void
-  /** Takes a sequence out, wherever it is. */
+  /** Removes a sequence in any state. */
   remove(sequence: Sequence): void
 }
 
@@ -45,8 +45,8 @@ export function createScheduler(
   }
 
   /**
-   * Gives a sequence blocks for `tokens` tokens, preempting newer ones; false where the sequence itself is
-   * the newest.
+   * Gives a sequence blocks for `tokens` tokens, preempting newer ones. False if the sequence itself is the
+   * newest.
    */
   function grow(sequence: Sequence, tokens: number): boolean {
     while (sequence.blocks.length * BLOCK < tokens) {
@@ -70,8 +70,8 @@ export function createScheduler(
   }
 
   /**
-   * Takes over cached blocks that hold the beginning of a sequence; its last token is always computed, for
-   * its logits.
+   * Reuses cached blocks that hold the beginning of a sequence. Its last token is always computed, for its
+   * logits.
    */
   function reuse(sequence: Sequence): void {
     let prefix = rootOf(sequence)
@@ -89,14 +89,12 @@ export function createScheduler(
     sequence.computed = sequence.blocks.length * BLOCK
   }
 
-  /**
-   * Moves the oldest that waits to the running ones; undefined where none waits or too few blocks are free.
-   */
+  /** Admits the sequence that has waited longest. Undefined if none waits or too few blocks are free. */
   function admit(): Sequence | undefined {
     const next = waiting[0]
     if (!next || running.length >= maxSequences) return undefined
     reuse(next)
-    // One more than the prompt needs, so that the first token does not preempt.
+    // One token more than the prompt, so that the first generated token does not preempt.
     const missing = Math.ceil((next.ids.length + 1) / BLOCK) - next.blocks.length
     if (missing > blocks.available()) {
       giveUp(next)
@@ -111,7 +109,7 @@ export function createScheduler(
   function plan(): Chunk[] {
     const chunks = new Map<Sequence, number>()
     let rows = maxRows
-    /** Gives a sequence its rows; how many those are. */
+    /** Gives a sequence its rows. Returns their number. */
     const schedule = (sequence: Sequence): number => {
       const count = Math.min(rows, sequence.ids.length - sequence.computed)
       if (count === 0 || !running.includes(sequence)) return 0
@@ -131,7 +129,7 @@ export function createScheduler(
       const admitted = admit()
       if (!admitted) break
       rows -= schedule(admitted)
-      // Where the new request found no blocks after all, neither will the next.
+      // If there were no blocks for this request, there are none for the next.
       if (!running.includes(admitted)) break
     }
     // A chunk planned early may belong to a sequence that was preempted later.

@@ -1,6 +1,4 @@
-/**
- * One sequence that is being generated: its tokens, how many of them are cached, and its listener.
- */
+/** One sequence in generation: its tokens, how many of them are cached, and its listener. */
 import { GrammarError } from '../grammar/expression.ts'
 import type { FormMatcher } from '../grammar/forms.ts'
 import type { LoadedAdapter } from './adapters.ts'
@@ -16,19 +14,19 @@ export type Sampling = {
   seed: readonly [low: number, high: number]
   maxTokens: number
   minTokens: number
-  /** Tokens that end the sequence and are no part of its text. */
+  /** Tokens that end the sequence and do not belong to its text. */
   endTokens: readonly number[]
   presencePenalty: number
   frequencyPenalty: number
   repetitionPenalty: number
   logitBias: ReadonlyMap<number, number>
-  /** Tokens that may be drawn, a bit for each; undefined where all may. */
+  /** Tokens that may be drawn, one bit each. Undefined allows all. */
   allowed: Int32Array | undefined
-  /** Runs of tokens of which the last is not drawn after the others. */
+  /** Token sequences. The last token of each is not drawn after the others. */
   badWords: readonly (readonly number[])[]
-  /** Most likely tokens to report beside each one; undefined reports no log-probabilities. */
+  /** Number of most likely tokens to report beside each one. Undefined reports no log-probabilities. */
   logprobs: number | undefined
-  /** Whether log-probabilities of the prompt are wanted too. */
+  /** Whether log-probabilities of the prompt are requested too. */
   promptLogprobs: boolean
 }
 
@@ -40,11 +38,11 @@ export type TokenReport = {
 export type EndReason = 'stop' | 'length' | 'abort'
 
 export type Listener = {
-  /** Prompt tokens from the second on, in order, where they were asked for. */
+  /** Prompt tokens from the second on, in order, if requested. */
   onPrompt?: (reports: readonly TokenReport[]) => void
-  /** A new token; true ends the sequence here. */
+  /** Called for each new token. Returning true ends the sequence. */
   onToken: (report: TokenReport) => boolean
-  /** Called once. `token` is the end token that stopped it, if one did. */
+  /** Called once. `token` is the end token that stopped it, if any. */
   onEnd: (end: { reason: EndReason; token?: number; error?: Error; cachedTokens: number }) => void
 }
 
@@ -53,27 +51,29 @@ export type Sequence = {
   readonly adapter: LoadedAdapter | undefined
   readonly sampling: Sampling
   readonly listener: Listener
-  /** What the answer has to be; undefined where it is free. */
+  /** The required form of the answer. Undefined allows any text. */
   readonly form: FormMatcher | undefined
-  /** Prompt and what was generated. */
+  /** Tokens of the prompt and generated ones. */
   readonly ids: number[]
   /** Tokens whose keys and values are in the cache. */
   computed: number
   readonly blocks: number[]
-  /** What the full blocks are known by; shorter than `blocks` by the last one while that fills. */
+  /** Prefix ids of the full blocks. One shorter than `blocks` while the last block fills. */
   readonly prefixes: PrefixId[]
   /** Prompt tokens that were found in the cache when the sequence first ran. */
   cachedTokens: number | undefined
   /** Prompt reports so far. */
   readonly prompt: TokenReport[]
-  /** Whether it has its last token; its listener may not know yet. */
+  /** Whether its last token was generated. The listener may not have been notified yet. */
   isComplete: boolean
-  /** Whether its listener was told how it ended. */
+  /** Whether its listener was notified of the end. */
   isEnded: boolean
   readonly clock: ReturnType<Latencies['begin']>
 }
 
-/** Moves the form of a sequence on by a token; what is wrong where it has none that goes on. */
+/**
+ * Advances the form of a sequence by a token. Returns an error if no text of that form continues this way.
+ */
 export function advanceForm({ form }: Pick<Sequence, 'form'>, token: number): GrammarError | undefined {
   try {
     form?.accept(token)
@@ -84,7 +84,7 @@ export function advanceForm({ form }: Pick<Sequence, 'form'>, token: number): Gr
   }
 }
 
-/** Generated tokens and how often each came. */
+/** Generated tokens with their counts. */
 function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLength'>): Map<number, number> {
   const counts = new Map<number, number>()
   for (let i = promptLength; i < ids.length; i++) counts.set(ids[i] ?? 0, (counts.get(ids[i] ?? 0) ?? 0) + 1)
@@ -96,7 +96,7 @@ export type LogitEdit = { token: number; factor: number; add: number }
 const NO_EDITS: readonly LogitEdit[] = []
 /** Far enough below every logit that the token is never drawn, and still finite. */
 const NEVER = -1e30
-/** What penalties, biases and a least length change about a sequence's next logits. */
+/** Changes of a sequence's next logits by penalties, biases and a minimum length. */
 export function editsOf(sequence: Sequence): readonly LogitEdit[] {
   const { sampling, ids, promptLength } = sequence
   const { repetitionPenalty, presencePenalty, frequencyPenalty, logitBias, minTokens } = sampling
@@ -129,7 +129,7 @@ export function editsOf(sequence: Sequence): readonly LogitEdit[] {
   return [...edits.values()]
 }
 
-/** Whether what was generated ends with all of a word but its last token. */
+/** Whether the generated tokens end with all of a word except its last token. */
 function endsWith(ids: readonly number[], promptLength: number, word: readonly number[]): boolean {
   const start = ids.length - (word.length - 1)
   return start >= promptLength && word.slice(0, -1).every((token, i) => ids[start + i] === token)

@@ -1,5 +1,5 @@
 /**
- * The programs that a server runs, recorded once for each size of batch: rows through the layers, and hidden
+ * The programs that a server runs, recorded once for each batch size: rows through the layers, and hidden
  * states to tokens.
  */
 import type { Engine } from '@cairn-tune/native'
@@ -28,11 +28,11 @@ import { BLOCK } from './kv-blocks.ts'
 export type ModelShape = {
   config: ModelConfig
   dtype: Arithmetic
-  /** How each weight is stored. */
+  /** Storage dtype of each weight. */
   storage: (name: string) => Dtype
   maxModelLen: number
   maxSequences: number
-  /** Rows of a forward pass, at most. */
+  /** Maximum rows of a forward pass. */
   maxRows: number
   /** Blocks of the cache. */
   blocks: number
@@ -40,18 +40,17 @@ export type ModelShape = {
 }
 
 /**
- * Sizes that programs are recorded for; a batch takes the next one up, and its rows beyond the batch are of
- * no span.
+ * Sizes that programs are recorded for. A batch uses the next larger one; the extra rows belong to no span.
  */
 const SMALL_SIZES = Array.from({ length: 64 }, (_, i) => i + 1).filter(rows => rows <= 16 || rows % 2 === 0)
 const ROW_SIZES: readonly number[] = [...SMALL_SIZES, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
 export const HEAD_ROWS = 64
 const MASK_SIZES = [1, 8, 64] as const
 const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
-/** Most likely tokens that a caller may ask for, and the one more that a reply names. */
+/** Maximum number of likely tokens that a caller may request, plus the one more that a reply names. */
 export const MAX_LOGPROBS = 20
 
-/** What the adapters of a batch have: nothing, pairs of matrices, or also lengths of rows. */
+/** Contents of a batch's adapters: none, pairs of matrices, or pairs with row lengths. */
 export type AdapterKind = 'none' | 'lora' | 'dora'
 
 const roundUp = (sizes: readonly number[], wanted: number): number =>
@@ -69,8 +68,8 @@ function createWeights(g: Recorder, storage: ModelShape['storage']) {
 }
 
 /**
- * Rows of many sequences through all layers; writes their keys and values to the cache, and hidden states to
- * `out:hidden`.
+ * Records rows of many sequences through all layers. Writes their keys and values to the cache, and hidden
+ * states to `out:hidden`.
  */
 function recordForward(model: ModelShape, rows: number, kind: AdapterKind): Program {
   const { config, dtype, maxModelLen, maxSequences, blocks } = model
@@ -120,13 +119,13 @@ function linearOf(
   const ids = g.input('adapters', 'i32', [rows])
   const columns = kind === 'dora' ? g.input('adapter_columns', 'i32', [rows]) : undefined
   const known = new Map<Tensor, Tensor>()
-  /** Which pairs of an expert's stacks its rows read. */
+  /** Indices of the pairs in an expert's stacks that its rows read. */
   function pairsOf({ ends, tokens }: ExpertRows): Tensor {
     const pairs = known.get(ends) ?? g.expert_adapters({ adapters: ids, tokens, ends }, { slots }).y
     known.set(ends, pairs)
     return pairs
   }
-  // What adapters add joins the sums of the base before they are rounded, as it does in training.
+  // Adapter terms join the sums of the base before rounding, as in training.
   return (name, x, n, { bias, addend, experts } = {}) => {
     const count = (experts?.ends.shape[0] ?? 1) * slots
     const stacks = {
@@ -148,7 +147,7 @@ function linearOf(
   }
 }
 
-/** Some rows of the hidden states to tokens, drawn or forced, with their log-probabilities. */
+/** Records the step from hidden states to tokens, drawn or forced, with their log-probabilities. */
 function recordHead(
   { config, dtype, maxRows, storage }: ModelShape,
   { rows, edits, masks, top }: HeadSizes,
@@ -179,12 +178,12 @@ function recordHead(
   )
 }
 
-/** Rows of a head program, changes of their logits, masks over their tokens, and likeliest tokens to list. */
+/** Number of rows, logit edits, token masks and listed likely tokens of a head program. */
 export type HeadSizes = { rows: number; edits: number; masks: number; top: number }
 
 export type StepPrograms = {
   forward(rows: number, kind: AdapterKind): { size: number; prepared: PreparedProgram }
-  /** A program for at least so many of each. */
+  /** A program for at least these sizes. */
   head(minimum: HeadSizes): { sizes: HeadSizes; prepared: PreparedProgram }
 }
 

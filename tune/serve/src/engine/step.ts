@@ -1,6 +1,6 @@
 /**
- * One step over the rows of a plan: lays them out for the programs, runs them, and hands back what each
- * sequence gets.
+ * One step over the rows of a plan: lays them out for the programs, runs them, and returns each sequence's
+ * results.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { partsOf, ropeTables } from '@cairn-tune/models'
@@ -23,9 +23,9 @@ import {
 type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
 
 export type Stepper = {
-  /** Readies the cache for steps that use blocks below this number, beside what runs. */
+  /** Prepares the cache, concurrently with runs, for steps that use blocks below this number. */
   reach(blocks: number): void
-  /** Resolves when the cache is ready as far as was asked for. */
+  /** Resolves when the requested part of the cache is ready. */
   settled(): Promise<void>
   run(chunks: readonly Chunk[]): Promise<StepResult[]>
   /** Resolves when the step in flight is over. */
@@ -34,7 +34,7 @@ export type Stepper = {
   readonly cacheBytes: number
 }
 
-/** Bytes of cache that one block takes in all layers. */
+/** Bytes of a cache block in all layers. */
 export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype'>): number {
   return partsOf(config).caches.reduce((sum, width) => sum + 2 * byteLength(dtype, [BLOCK, width]), 0)
 }
@@ -75,7 +75,7 @@ export function createStepper(
   const inputs = Object.fromEntries(
     Object.entries(ints).map(([name, values]) => [name, engine.allocate(values.byteLength)] as const),
   )
-  /** Hands over what a step of `size` rows of so many sequences reads. */
+  /** Uploads the inputs of a step with `size` rows of `sequences` sequences. */
   function upload(size: number, sequences: number): void {
     const rows = { ids: size, positions: size, slots: size, adapters: size, adapter_columns: size }
     const used: Record<keyof typeof ints, number> = {
@@ -122,7 +122,7 @@ export function createStepper(
     return { size, run }
   }
 
-  /** Fills the inputs of the forward pass; gives the rows whose hidden states become tokens. */
+  /** Fills the inputs of the forward pass. Returns the rows whose hidden states become tokens. */
   function layOut(chunks: readonly Chunk[], size: number): HeadRow[] {
     const wanted: HeadRow[] = []
     ints.ids.fill(0, 0, size)
@@ -165,8 +165,7 @@ export function createStepper(
     const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) =>
       wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS),
     )
-    // The engine runs what it is given in order; what follows the layers does not wait until this thread has
-    // heard of their end.
+    // The engine runs programs in order, so queue the heads now instead of waiting for the layers to finish.
     const [layers, heads] = [run(), parts.map(sampler.sample)]
     await Promise.allSettled([layers, ...heads])
     await layers

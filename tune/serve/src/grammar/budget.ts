@@ -1,16 +1,16 @@
 /**
- * What making one grammar, or one mask of it, may cost. Schemas and expressions come from clients, and a
- * short one may stand for endless work; beyond a limit it is refused. Both are made without a pause, so there
- * is one budget at a time, and its parts need not hand it to each other.
+ * Cost limits for building one grammar, or one mask of it. Schemas and expressions come from clients, and a
+ * short one may stand for endless work, which is rejected beyond a limit. Building never yields, so there is
+ * one budget at a time, and functions need not pass it on.
  */
 import type { Expression } from './expression.ts'
 import { GrammarError } from './grammar-error.ts'
 
 /** Characters of a source as JSON. */
 export const MAX_SOURCE_LENGTH = 65_536
-/** Parts in each other, of a source or of what is made of it. */
+/** Maximum nesting of a source, or of what is built from it. */
 export const MAX_DEPTH = 256
-/** At most 0.2 s of combining and comparing, during which others wait, and 60 MB of parts. */
+/** At most 0.2 s of combining and comparing, while other requests wait, and 60 MB of nodes. */
 const MAX_WORK = { steps: 300_000, nodes: 300_000 }
 const WHAT = { steps: 'takes too long to compile', nodes: 'has too many parts' }
 
@@ -19,7 +19,7 @@ type Budget = { steps: number; nodes: number; depth: number; cache: Map<object, 
 const create = (): Budget => ({ steps: 0, nodes: 0, depth: 0, cache: new Map() })
 let current: Budget | undefined
 
-/** Counts work of the grammar that is being made; throws where it is too much. */
+/** Counts work of the grammar in progress. Throws if it is too much. */
 export function charge(what: 'steps' | 'nodes', count: number): void {
   if (!current) return
   current[what] += count
@@ -41,7 +41,7 @@ export function nested<T>(run: () => T): T {
   }
 }
 
-/** An expression that one grammar needs many times, by its owner and a name. */
+/** Caches an expression that one grammar needs many times, by its owner and a name. */
 export function once(owner: object, name: string, make: () => Expression): Expression {
   const known = current?.cache.get(owner) ?? new Map<string, Expression>()
   current?.cache.set(owner, known)
@@ -50,7 +50,7 @@ export function once(owner: object, name: string, make: () => Expression): Expre
   return expression
 }
 
-/** Refuses a source that is too long or too deep, before anything recurses into it. */
+/** Rejects a source that is too long or too deep, before any recursion into it. */
 export function checkSource(source: unknown): void {
   let size = 0
   for (let level: unknown[] = [source], depth = 0; level.length > 0; depth++) {
@@ -72,7 +72,7 @@ export function checkSource(source: unknown): void {
   }
 }
 
-/** Makes a grammar, or a mask of one, within a budget of its own. */
+/** Builds a grammar, or a mask of one, within its own budget. */
 export function withBudget<T>(make: () => T): T {
   const before = current
   current = create()

@@ -1,5 +1,6 @@
 /**
- * Makes a grammar one that a machine can follow to an end: no unknown rules, no dead ends, no left recursion.
+ * Checks and simplifies a grammar so that a machine can follow it to an end: no unknown rules, no dead ends,
+ * no left recursion.
  */
 import { MAX_DEPTH, nested, charge } from './budget.ts'
 import {
@@ -16,7 +17,7 @@ import {
 /** Maximum depth of expressions. One level of a source becomes several levels of expressions. */
 const MAX_EXPRESSION_DEPTH = 4 * MAX_DEPTH
 
-/** Adds the names of rules that hold, until none is added. */
+/** Adds the names of rules for which `holds`, until a fixed point. */
 function addWhile(rules: Grammar['rules'], names: Set<string>, holds: (e: Expression) => boolean): void {
   let left = [...rules]
   for (let before = -1; names.size > before;) {
@@ -27,7 +28,7 @@ function addWhile(rules: Grammar['rules'], names: Set<string>, holds: (e: Expres
   }
 }
 
-/** Rules that some finite text satisfies. */
+/** Rules that match some finite text. */
 function productiveRules(rules: Grammar['rules']): Set<string> {
   const productive = new Set<string>()
   const ends = (e: Expression): boolean => {
@@ -48,7 +49,7 @@ function productiveRules(rules: Grammar['rules']): Set<string> {
   return productive
 }
 
-/** Expressions without what can never be finished; one that stands in several places stays one. */
+/** Removes parts of expressions that can never be completed. Shared parts stay shared. */
 function createPruner(productive: ReadonlySet<string>): (e: Expression) => Expression {
   const pruned = new Map<Expression, Expression>()
   const make = (e: Expression): Expression => {
@@ -83,7 +84,7 @@ function createPruner(productive: ReadonlySet<string>): (e: Expression) => Expre
 const partsOf = (e: Expression): readonly Expression[] =>
   e.kind === 'sequence' ? e.parts : e.kind === 'choice' ? e.options : e.kind === 'repeat' ? [e.of] : []
 
-/** Names that an expression uses. Refuses one that is too deep for what recurses into it. */
+/** Names that an expression uses. Rejects an expression too deep for recursive functions. */
 function listRules(body: Expression): Set<string> {
   const names = new Set<string>()
   let level = [body]
@@ -120,7 +121,7 @@ function emptyRules(rules: Grammar['rules']): (e: Expression) => boolean {
   return isEmpty
 }
 
-/** Rules that an expression may begin with, before any byte. */
+/** Rules that an expression may start with, before any byte. */
 function firstRules(e: Expression, isEmpty: (e: Expression) => boolean): string[] {
   switch (e.kind) {
     case 'bytes':
@@ -156,10 +157,10 @@ function refuseLeftRecursion(rules: Grammar['rules'], isEmpty: (e: Expression) =
   for (const name of rules.keys()) visit(name)
 }
 
-/** Ways that one text may be read at once, beyond which it is not followed. */
+/** Maximum number of readings of one text that are followed at once. */
 export const MAX_WAYS = 4096
 
-/** Refuses a rule that has too many ways to begin: no machine could follow it. */
+/** Rejects a rule that has too many ways to begin, because no machine could follow it. */
 function refuseManyWays(rules: Grammar['rules'], isEmpty: (e: Expression) => boolean): void {
   const known = new Map<string, number>()
   const ways = (e: Expression): number => {
@@ -191,7 +192,7 @@ function refuseManyWays(rules: Grammar['rules'], isEmpty: (e: Expression) => boo
       throw new GrammarError(`it has more than ${MAX_WAYS} alternatives at one position; reduce them`)
 }
 
-/** The grammar as a machine can follow it; throws where no text satisfies it. */
+/** The grammar in a form that a machine can follow. Throws if no text matches it. */
 export function checkGrammar({ root, rules }: Grammar): Grammar {
   if (!rules.has(root)) throw new GrammarError(`rule ${JSON.stringify(root)} is missing`)
   for (const [name, body] of rules)

@@ -1,6 +1,6 @@
 /**
- * Reads grammars as llama.cpp, xgrammar and vLLM write them: `name ::= "text" [a-z] ( … | … )* other{2,5}`,
- * with comments from # to the end of a line; the rule `root` is the whole text.
+ * Parses grammars in the syntax of llama.cpp, xgrammar and vLLM: `name ::= "text" [a-z] ( … | … )*
+ * other{2,5}`, with comments from # to the end of a line. The rule `root` is the whole text.
  */
 import {
   characters,
@@ -44,7 +44,7 @@ export function parseEbnf(source: string): Grammar {
     return isThere
   }
 
-  /** One character, of which a backslash may write others. */
+  /** Reads one character, possibly escaped. */
   function character(end: string): string {
     const text = String.fromCodePoint(source.codePointAt(at) ?? fail(`expected ${end}`))
     at += text.length
@@ -80,7 +80,7 @@ export function parseEbnf(source: string): Grammar {
     return characters(isNot ? complement(ranges) : ranges)
   }
 
-  /** Undefined where no element begins: at the end of a rule, and before the name of the next. */
+  /** Undefined if no element starts here: at the end of a rule, and before the name of the next. */
   function element(): Expression | undefined {
     if (take('"')) return text()
     if (take('[')) return characterClass()

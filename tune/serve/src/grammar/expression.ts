@@ -1,5 +1,6 @@
 /**
- * Grammars as data: what may be written, byte by byte. Texts are UTF-8, so a character is one byte or more.
+ * Grammars as data: which texts are allowed, byte by byte. Texts are UTF-8, so a character has one or more
+ * bytes.
  */
 import { charge } from './budget.ts'
 
@@ -14,12 +15,12 @@ export type Expression =
 
 export type Grammar = { root: string; rules: ReadonlyMap<string, Expression> }
 
-/** Both ends belong to it. */
+/** Both ends are included. */
 export type Range = readonly [from: number, to: number]
 
 export const MAX_CODE_POINT = 0x10ffff
 
-/** By both ends; each is made once. */
+/** By both ends. Each is built once. */
 const runs: Expression[] = []
 
 function bytes(from: number, to: number): Expression {
@@ -28,7 +29,7 @@ function bytes(from: number, to: number): Expression {
 
 export const sequence = (...parts: readonly Expression[]): Expression => inOrder(parts)
 
-/** For lists of any length, which arguments of a call are not. */
+/** Takes lists of any length, which would exceed the limit of call arguments. */
 export function inOrder(parts: readonly Expression[]): Expression {
   const flat = parts.flatMap(part => (part.kind === 'sequence' ? part.parts : [part]))
   charge('nodes', 1 + flat.length)
@@ -65,7 +66,7 @@ export const rule = (name: string): Expression => ({ kind: 'rule', name })
 export const literal = (text: string): Expression =>
   inOrder(Array.from(new TextEncoder().encode(text), byte => bytes(byte, byte)))
 
-/** Sequences of byte ranges for code points of one length in UTF-8. */
+/** Sequences of byte ranges for code points of one UTF-8 length. */
 function encodeRange(from: number, to: number): Expression[] {
   for (const limit of [0x7f, 0x7ff, 0xffff])
     if (from <= limit && limit < to) return [...encodeRange(from, limit), ...encodeRange(limit + 1, to)]
@@ -80,7 +81,7 @@ function encodeRange(from: number, to: number): Expression[] {
   return [sequence(...Array.from(first ?? [], (byte, i) => bytes(byte, last?.[i] ?? byte)))]
 }
 
-/** One character of any of these ranges. Halves of surrogate pairs are no characters. */
+/** One character of any of these ranges. Surrogates are not characters. */
 export const characters = (ranges: readonly Range[]): Expression =>
   choice(
     ranges
@@ -92,7 +93,7 @@ export const characters = (ranges: readonly Range[]): Expression =>
       .flatMap(([from, to]) => encodeRange(from, to)),
   )
 
-/** Ranges in order, without overlaps. */
+/** Sorts and merges ranges. */
 function tidy(ranges: readonly Range[]): Range[] {
   const tidied: [number, number][] = []
   for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {

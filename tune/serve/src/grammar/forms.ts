@@ -1,6 +1,6 @@
 /**
  * Forms of answers over a vocabulary: which tokens may come next. Grammars and the masks of their states are
- * kept, so requests that ask for the same form share them.
+ * cached, so requests for the same form share them.
  */
 import { checkSource, withBudget } from './budget.ts'
 import { GrammarError } from './expression.ts'
@@ -10,22 +10,24 @@ import { createTokenTrie, createTokenTrieInSlices, type TokenTrie } from './toke
 
 /** Follows one answer. */
 export type FormMatcher = {
-  /** A bit for each token: whether it may come next. End tokens may where the answer is whole. */
+  /** One bit per token: whether it may come next. End tokens may when the answer is complete. */
   mask(): Int32Array
   accept(token: number): void
 }
 export type Form = { begin(): FormMatcher }
 
 export type Forms = {
-  /** Lays out the vocabulary, which takes a second of a large one, in turns with other work. */
+  /**
+   * Builds the index of the vocabulary, which takes a second for a large one, while yielding to other work.
+   */
   ready(): Promise<void>
-  /** Throws a GrammarError where a source is none that can be kept. */
+  /** Throws a GrammarError for an unsupported source. */
   of(source: FormSource): Form
 }
 
-/** Forms to keep, least recently used first out. */
+/** Maximum number of cached forms. The least recently used is evicted. */
 const MAX_FORMS = 32
-/** Bytes of masks to keep. */
+/** Maximum bytes of cached masks. */
 const MAX_MASK_BYTES = 64 * 2 ** 20
 
 function allow(mask: Int32Array, token: number): void {
@@ -49,7 +51,7 @@ export function createForms(
     const known = masks.get(near)
     if (known) return known
     const mask = tokens().allowed(machine, near)
-    // Where nothing can go on, a token is drawn all the same; `accept` refuses it.
+    // If no token can follow, one is drawn anyway, and `accept` rejects it.
     if (state.accepts || mask.every(word => word === 0)) for (const token of endTokens) allow(mask, token)
     if (masks.size * mask.byteLength > MAX_MASK_BYTES) masks = new Map()
     masks.set(near, mask)
@@ -67,7 +69,8 @@ export function createForms(
               return withBudget(() => maskOf(machine, state))
             } catch (error) {
               if (!(error instanceof GrammarError)) throw error
-              // Others are in the same step: any token is drawn, and `accept` ends this answer alone.
+              // Other sequences are in the same step, so any token is drawn, and `accept` ends only this
+              // answer.
               failed = error
               return new Int32Array(Math.ceil(vocabSize / 32)).fill(-1)
             }
@@ -96,7 +99,7 @@ export function createForms(
       trie ??= await layout
     },
     of(source) {
-      // Built here, before any step waits for it.
+      // Built here, so that no step waits for it.
       tokens()
       checkSource(source)
       return withBudget(() => find(source))

@@ -1,4 +1,4 @@
-/** What is wrong with a grammar or schema that a client sent. */
+/** An error in a grammar or schema from a client. */
 export class GrammarError extends Error {
   override name = 'GrammarError'
 }

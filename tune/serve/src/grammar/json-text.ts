@@ -1,4 +1,4 @@
-/** How JSON is written: strings, white space, and values of any kind. */
+/** The syntax of JSON: strings, white space, and values of any kind. */
 import { nested } from './budget.ts'
 import {
   characters,
@@ -30,7 +30,7 @@ const ESCAPED: readonly Range[] = [
   [0x5c, 0x5c],
 ]
 
-/** Characters as they stand in a JSON string: each has one way to be written. */
+/** Characters in a JSON string. Each has exactly one form. */
 export const inString: Writer = ranges => {
   const has = (point: number) => ranges.some(([from, to]) => from <= point && point <= to)
   const inside = complement([...complement(ranges), ...ESCAPED])
@@ -46,7 +46,7 @@ const hex = characters([
   [0x41, 0x46],
   [0x61, 0x66],
 ])
-/** Any escape of four digits but those of half a character. */
+/** Any four-digit escape except surrogates. */
 const unicodeEscape = sequence(
   literal('\\u'),
   choice([
@@ -74,13 +74,13 @@ const unicodeEscape = sequence(
 const quote = literal('"')
 export const quoted = (inner: Expression): Expression => sequence(quote, inner, quote)
 
-/** A character of a string whose value nothing more is asked of. */
+/** A character of a string without constraints. */
 const freeCharacter = choice([inString(ANY), literal('\\/'), unicodeEscape])
 export const string = (min = 0, max = Infinity): Expression => quoted(repeat(freeCharacter, min, max))
 
 /**
- * White space between the parts of a value: none, a space, or a new line with some indentation. More would
- * let a model write nothing else for ever.
+ * White space between the parts of a value: none, a space, or a new line with some indentation. Without this
+ * limit a model could generate white space for ever.
  */
 const space: Expression = rule('space')
 const spaceBody = optional(
@@ -102,7 +102,7 @@ const spaceBody = optional(
 
 export const comma = sequence(space, literal(','), space)
 export const colon = sequence(space, literal(':'), space)
-/** Between brackets; nothing is a pair of brackets alone. */
+/** Content between brackets. An empty content gives the bare brackets. */
 export const enclosed = (open: string, inner: Expression, close: string): Expression =>
   sequence(literal(open), space, inner, space, literal(close))
 
@@ -136,7 +136,7 @@ export const jsonRules = (): Map<string, Expression> =>
     ],
   ])
 
-/** A string that is none of some. */
+/** A string that equals none of the given ones. */
 export function stringNot(names: readonly string[]): Expression {
   const tail = repeat(inString(ANY), 0, Infinity)
   const without = (left: readonly (readonly string[])[]): Expression => {

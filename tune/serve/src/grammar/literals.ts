@@ -1,4 +1,4 @@
-/** Texts of which one is written, as a tree of what they begin with: at each byte there are few ways on. */
+/** One of several texts, as a prefix tree: each byte has few alternatives. */
 import { choice, inOrder, literal, sequence, type Expression } from './expression.ts'
 
 const partsOf = (text: string): readonly Expression[] => {

@@ -1,7 +1,7 @@
 /**
- * Follows a grammar byte by byte. A state is the set of all ways that the text so far may go on; each way is
- * a stack of what is still to come. States are made when they are first reached and found again by what they
- * hold, so that after a while a byte costs one look into a table.
+ * Follows a grammar byte by byte. A state is the set of all possible continuations of the text so far; each
+ * is a stack of what remains. States are built when first reached and then looked up by their contents, so
+ * that eventually a byte costs one table lookup.
  */
 import { charge } from './budget.ts'
 import { checkGrammar, MAX_WAYS } from './check.ts'
@@ -11,26 +11,29 @@ type Repeat = Extract<Expression, { kind: 'repeat' }>
 type Stack = { readonly id: number; readonly head: Expression; readonly tail: Stack | undefined }
 
 export type State = {
-  /** Stacks whose head is a set of bytes. */
+  /** Stacks with a set of bytes at the top. */
   readonly stacks: readonly Stack[]
   /** Whether the text may end here. */
   readonly accepts: boolean
-  /** By byte: undefined where it is not known yet, null where the byte is wrong. */
+  /** By byte: undefined if not computed yet, null if the byte is not allowed. */
   readonly next: (State | null | undefined)[]
 }
 
 export type Machine = {
   readonly start: State
-  /** The state after a byte; undefined where the grammar does not have it. */
+  /** The state after a byte. Null if the grammar does not allow it. */
   step(state: State, byte: number): State | null
   /**
-   * A state that goes on alike for so many bytes, and is the same for all that differ only in counts beyond
-   * them: whether 3,000 or 2,999 characters must still come says nothing about the next token.
+   * A state with the same behaviour for the next `bytes` bytes. States that differ only in counts beyond that
+   * share one: whether 3,000 or 2,999 characters must follow does not matter for the next token.
    */
   within(state: State, bytes: number): State
 }
 
-/** Words of memory for states and stacks, roughly; beyond them all are made anew as they are reached. */
+/**
+ * Approximate memory limit for states and stacks, in words. Beyond it all are dropped and built again on
+ * demand.
+ */
 const MAX_WORDS = 2 ** 21
 const STACK_WORDS = 20
 const STATE_WORDS = 300
@@ -38,10 +41,10 @@ const STATE_WORDS = 300
 export function createMachine(given: Grammar): Machine {
   const { root, rules } = checkGrammar(given)
   const ids = new Map<Expression, number>()
-  /** By head and tail: a number is found sooner than a text. */
+  /** By head and tail. A number is a faster key than a text. */
   const stacks = new Map<number, Stack>()
   const states = new Map<string, State>()
-  /** States by what they were made of: most bytes of a character lead to the same one. */
+  /** States by the stacks they were built from: most bytes of a character lead to the same state. */
   const ways = new Map<string, State>()
   const residuals = new Map<Expression, Map<string, Expression>>()
   /** Caches for one byte count, `nearBytes`. */
@@ -71,11 +74,11 @@ export function createMachine(given: Grammar): Machine {
     return residual
   }
 
-  /** What a repetition still is after one of its turns. */
+  /** What remains of a repetition after one iteration. */
   const afterTurn = (e: Repeat): Expression | undefined =>
     e.max === 1 ? undefined : counted(e, Math.max(0, e.min - 1), e.max - 1)
 
-  /** A turn takes a byte at least, or may be left out: no text of these bytes sees the difference. */
+  /** An iteration takes at least one byte, or is optional: no text of these bytes shows a difference. */
   const roundCounts = (e: Expression, bytes: number): Expression =>
     e.kind === 'repeat' ? counted(e, Math.min(e.min, bytes), e.max > bytes ? Infinity : e.max) : e
 
@@ -91,7 +94,7 @@ export function createMachine(given: Grammar): Machine {
     return made ?? given
   }
 
-  /** Throws where there are too many ways to read the text. */
+  /** Throws if there are too many ways to read the text. */
   function stateOf(given: readonly (Stack | undefined)[]): State {
     const seen = new Set<number>()
     const open = [...given]
@@ -146,7 +149,7 @@ export function createMachine(given: Grammar): Machine {
 
   function makeNext(state: State, byte: number): State | null {
     if (words > MAX_WORDS) {
-      // States that are in use stay valid: they hold their stacks themselves, but no longer each other.
+      // States in use stay valid: they hold their stacks, but no longer each other.
       for (const known of states.values()) known.next.length = 0
       start.next.length = 0
       for (const kept of [states, ways, stacks, ids, residuals, rounded]) kept.clear()
@@ -181,7 +184,7 @@ export function createMachine(given: Grammar): Machine {
   }
 }
 
-/** Whether a whole text satisfies a machine's grammar. */
+/** Whether a machine's grammar matches a whole text. */
 export function acceptsText(machine: Machine, text: string): boolean {
   let state: State | null = machine.start
   for (const byte of new TextEncoder().encode(text)) state = state && machine.step(state, byte)

@@ -1,4 +1,4 @@
-/** JSON numbers within bounds. Numbers have at most 15 digits, which every reader of JSON keeps exactly. */
+/** JSON numbers within bounds. Numbers have at most 15 digits, which every JSON reader preserves exactly. */
 import {
   characters,
   choice,
@@ -16,7 +16,7 @@ const LARGEST = 10 ** DIGITS - 1
 const digits = (from: string, to: string): Expression => characters([[from.charCodeAt(0), to.charCodeAt(0)]])
 const anyDigits = (min: number, max: number): Expression => repeat(digits('0', '9'), min, max)
 
-/** Numbers of as many digits as both ends have. */
+/** Numbers with as many digits as both bounds have. */
 function sameLength(from: string, to: string): Expression {
   const [a = '', b = ''] = [from[0], to[0]]
   if (/^0*$/.test(from) && /^9*$/.test(to)) return anyDigits(from.length, from.length)
@@ -30,7 +30,7 @@ function sameLength(from: string, to: string): Expression {
   ])
 }
 
-/** Whole numbers from `from` to `to`, neither of them below 0. */
+/** Whole numbers from `from` to `to`, both at least 0. */
 function natural(from: number, to: number): Expression {
   const options: Expression[] = []
   for (let low = from; low <= to;) {
@@ -42,7 +42,7 @@ function natural(from: number, to: number): Expression {
 }
 
 const minus = literal('-')
-/** −0 is 0, and not every reader's whole number. */
+/** −0 equals 0, but not every reader treats it as a whole number. */
 const integers = (from: number, to: number): Expression =>
   choice([
     ...(to >= 0 ? [natural(Math.max(0, from), to)] : []),
@@ -60,12 +60,12 @@ export function integer({ minimum, maximum, isOpenBelow, isOpenAbove }: Bounds):
   return from > to ? NEVER : integers(from, to)
 }
 
-/** Not zero, so that a number with it lies strictly between two whole ones. */
+/** Nonzero, so that a number with this fraction lies strictly between two whole ones. */
 const fraction = (max: number): Expression => sequence(literal('.'), anyDigits(0, max - 1), digits('1', '9'))
 
 /**
- * Numbers within bounds: whole ones, and those between two neighbours that are both within. A bound between
- * two whole numbers is moved to the next one inside.
+ * Numbers within bounds: whole ones, and those between two neighbouring whole numbers that are both within. A
+ * bound between two whole numbers is moved to the next one inside.
  */
 export function number(bounds: Bounds): Expression {
   const { minimum, maximum } = bounds
@@ -90,7 +90,7 @@ export function number(bounds: Bounds): Expression {
         ),
       ),
     )
-  // Whole numbers n with n and n + 1 within the bounds; what is beyond eight digits has no fraction.
+  // Whole numbers n with n and n + 1 within the bounds. Numbers of more than eight digits have no fraction.
   const [from, to] = [
     Math.max(-99_999_999, Math.ceil(minimum)),
     Math.min(99_999_999, Math.floor(maximum)) - 1,

@@ -1,4 +1,4 @@
-/** Regular expressions, as JavaScript writes them, as grammars. */
+/** Converts regular expressions in JavaScript's syntax to grammars. */
 import { RegExpParser, type AST } from '@eslint-community/regexpp'
 import { nested, once, charge } from './budget.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from './expression.ts'
 import { acceptsText, createMachine } from './machine.ts'
 
-/** How a character of some ranges is written: as it is, or as it stands in a JSON string. */
+/** Encodes a character of some ranges: as it is, or as in a JSON string. */
 export type Writer = (ranges: readonly Range[]) => Expression
 
 const code = (text: string) => text.codePointAt(0) ?? 0
@@ -41,11 +41,11 @@ const LINE_ENDS: readonly Range[] = [
 ]
 export const ANY: readonly Range[] = [[0, MAX_CODE_POINT]]
 
-/** What looking through all characters counts as. */
+/** Steps charged for a scan of all characters. */
 const PROPERTY_STEPS = 15_000
 const properties = new Map<string, readonly Range[]>()
 
-/** Characters of a Unicode property: those that the engine's own expression finds. */
+/** Characters of a Unicode property, found with the JavaScript engine's own expression. */
 function propertyRanges(raw: string): readonly Range[] {
   charge('steps', PROPERTY_STEPS)
   const known = properties.get(raw)
@@ -119,8 +119,8 @@ function expressionOf(element: AST.Element, write: Writer): Expression {
 }
 
 /**
- * Texts that a regular expression matches as a whole. With `finds` an expression without an anchor may match
- * anywhere in the text, as `pattern` of JSON Schema does.
+ * Texts that a regular expression matches as a whole. With `finds`, an expression without an anchor may match
+ * anywhere in the text, like `pattern` in JSON Schema.
  */
 export function regexExpression(source: string, write: Writer, finds = false): Expression {
   const any = repeat(
@@ -143,7 +143,7 @@ export function regexExpression(source: string, write: Writer, finds = false): E
   )
 }
 
-/** Whether a text has something that a regular expression of a client matches, in time that has a bound. */
+/** Returns a test, in bounded time, whether a client's regular expression matches somewhere in a text. */
 export function finderOf(pattern: string): (text: string) => boolean {
   const machine = createMachine({
     root: 'root',

@@ -1,4 +1,4 @@
-/** JSON Schema to a list of alternatives that have no references and no combinations left at their top. */
+/** Converts a JSON Schema to a list of alternatives without references and combinations at the top level. */
 import { nested, charge } from './budget.ts'
 import { GrammarError } from './expression.ts'
 import {
@@ -18,7 +18,7 @@ import {
 
 const MAX_ALTERNATIVES = 200
 
-/** Whether it is certain that no value satisfies both. */
+/** Whether certainly no value satisfies both. */
 function areDisjoint(a: Flat, b: Flat, compare: (a: Schema, b: Schema) => boolean): boolean {
   charge('steps', 1)
   const [ea, eb] = [a.enum, b.enum] as [unknown[] | undefined, unknown[] | undefined]
@@ -47,7 +47,7 @@ function decoded(part: string): string {
 /** Finds the alternatives of any schema within `root`. */
 export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
   const known = new Map<Schema, Flat[]>()
-  /** Schemas that stand open in a comparison of cases. */
+  /** Schemas whose comparison is in progress. */
   const compared = new Set<Schema>()
 
   function find(reference: unknown): Schema {
@@ -73,7 +73,7 @@ export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
     return list
   }
 
-  /** A comparison that depends on itself is not certain. */
+  /** A comparison that depends on itself gives no certainty. */
   function compare(a: Schema, b: Schema): boolean {
     if (compared.has(a) || compared.has(b)) return false
     compared.add(a).add(b)

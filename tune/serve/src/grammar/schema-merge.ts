@@ -1,6 +1,6 @@
 /**
- * Keywords of JSON Schema: which there are, and what two schemas ask for together. What cannot be kept
- * exactly is refused by its name, so no answer can break a schema that was accepted.
+ * Keywords of JSON Schema: the supported ones, and the conjunction of two schemas. A keyword that cannot be
+ * enforced exactly is rejected by name, so no answer can violate an accepted schema.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { charge } from './budget.ts'
@@ -12,7 +12,7 @@ export type Flat = { readonly [keyword: string]: unknown }
 
 const TYPES = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
-/** Keywords that ask nothing of a value. */
+/** Keywords that do not constrain a value. */
 const NOTES = new Set(
   (
     'title description default examples example deprecated readOnly writeOnly $comment $schema $defs ' +
@@ -36,7 +36,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ...['$dynamicAnchor', '$recursiveAnchor', '$anchor'].map(name => [name, 'use $ref with a path'] as const),
   ...['$id', 'id'].map(name => [name, WHOLE] as const),
 ])
-/** Which of two numbers is stricter. */
+/** Picks the stricter of two values, by keyword. */
 const STRICTER: Readonly<Record<string, (a: number, b: number) => number>> = {
   minimum: Math.max,
   exclusiveMinimum: Math.max,
@@ -81,7 +81,7 @@ export function listOf(value: unknown, keyword: string): readonly unknown[] {
 export const typesOf = ({ type }: Flat): readonly string[] | undefined =>
   type === undefined ? undefined : ([type].flat() as string[])
 
-/** The keywords of a schema itself, checked, in one form. */
+/** The keywords of a schema itself, validated and normalised. */
 export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
   const own: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
@@ -118,7 +118,7 @@ export function isOneOf(value: unknown, list: unknown): boolean {
   return (list as unknown[]).some(one => isDeepStrictEqual(one, value))
 }
 
-/** A schema as text. What is merged may hold the same parts again and again, so each counts as work. */
+/** A schema as text. Merged schemas may repeat the same parts many times, so each is charged as work. */
 export const keyOf = (schema: unknown): string =>
   JSON.stringify(schema, (_, value: unknown) => (charge('steps', 1), value))
 
@@ -135,7 +135,7 @@ const both = (a: unknown, b: unknown): unknown =>
       ? a
       : { allOf: [a, b] }
 
-/** Properties of both: what one says of all others holds for those that only the other names. */
+/** Properties of both. A rule of one for additional properties applies to those that only the other names. */
 function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
   const [pa, pb] = [schemasOf(a.properties, 'properties'), schemasOf(b.properties, 'properties')]
   charge('steps', pa.size + pb.size)
@@ -147,7 +147,7 @@ function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
   )
 }
 
-/** What satisfies both. */
+/** The schema that requires both. */
 export function conjunction(a: Flat, b: Flat): Flat {
   charge('steps', 1 + Object.keys(a).length + Object.keys(b).length)
   const merged: Record<string, unknown> = { ...a, ...b }

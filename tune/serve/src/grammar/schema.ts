@@ -1,6 +1,6 @@
 /**
- * JSON Schema as a grammar. The grammar may allow less than the schema, never more: properties come in the
- * order of the schema, and others only where `additionalProperties` is given.
+ * Converts a JSON Schema to a grammar. The grammar may allow less than the schema, never more: properties
+ * come in the order of the schema, and others only where `additionalProperties` is given.
  */
 import { nested } from './budget.ts'
 import {
@@ -36,7 +36,7 @@ import { keyOf, schemaOf, schemasOf, typeOf, typesOf, type Flat, type Schema } f
 
 const MAX_RULES = 2000
 
-/** Keywords of each type; one of them without `type` says that the type is meant. */
+/** Keywords of each type. Without `type`, such a keyword implies its type. */
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   string: ['minLength', 'maxLength', 'pattern', 'format'],
@@ -60,7 +60,7 @@ function typesFor(flat: Flat): readonly string[] {
   return typesOf(flat) ?? hinted
 }
 
-/** The grammar of what satisfies a schema; throws a GrammarError that says what of it cannot be kept. */
+/** The grammar of the values that satisfy a schema. Throws a GrammarError that names an unsupported part. */
 export function schemaGrammar(root: Schema): Grammar {
   const rules = jsonRules()
   const names = new Map<string, string>()
@@ -125,7 +125,7 @@ export function schemaGrammar(root: Schema): Grammar {
     const prefix = ((flat.prefixItems ?? []) as unknown[]).map(item => schemaOf(item, 'prefixItems'))
     const rest = flat.items === undefined ? true : schemaOf(flat.items, 'items')
     if (prefix.length === 0 && rest === true && min === 0 && max === Infinity) return anyArray
-    // Items after those of the prefix come where they are asked for.
+    // Items beyond the prefix are generated only if the schema asks for them.
     const isOpen = flat.items !== undefined || prefix.length === 0
     const [minRest, maxRest] = [Math.max(0, min - prefix.length), max - prefix.length]
     const more = isOpen ? maxRest : Math.min(minRest, maxRest)
@@ -174,7 +174,7 @@ export function schemaGrammar(root: Schema): Grammar {
       extra ? max - properties.size : 0,
     )
     let after: Expression = extra ? repeat(sequence(comma, extra), 0, max - properties.size) : sequence()
-    // From the last to the first: what may follow, where something stands before it and where nothing does.
+    // From last to first: what may follow, with and without an entry before it.
     for (const [name, schema] of [...properties].toReversed()) {
       const one = entry(name, schema)
       const isRequired = required.includes(name)
@@ -187,7 +187,7 @@ export function schemaGrammar(root: Schema): Grammar {
     }
     return enclosed('{', first, '}')
 
-    /** An entry that the schema does not name; undefined where there is none. */
+    /** An entry that the schema does not name. Undefined if none is allowed. */
     function extraEntry(): Expression | undefined {
       const [pattern] = patterns
       if (patterns.length > 1 || (pattern && isPatterned)) return undefined
@@ -212,7 +212,7 @@ export function schemaGrammar(root: Schema): Grammar {
     }
   }
 
-  /** A part that stands in several places, as a rule, so that it is there once. */
+  /** Makes a part that occurs several times a rule, so that it exists once. */
   function shared(body: Expression): Expression {
     const name = `part ${rules.size}`
     rules.set(name, body)
@@ -224,5 +224,5 @@ export function schemaGrammar(root: Schema): Grammar {
   return { root: 'root', rules }
 }
 
-/** Any JSON object, as `json_object` asks for. */
+/** Any JSON object, as for `json_object`. */
 export const objectGrammar = (): Grammar => ({ root: 'object', rules: jsonRules() })

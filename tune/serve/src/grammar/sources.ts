@@ -1,4 +1,4 @@
-/** What an answer can be asked to be, each as a grammar. */
+/** The forms that a request can require of an answer, each as a grammar. */
 import { parseEbnf } from './ebnf.ts'
 import {
   characters,
@@ -17,11 +17,11 @@ import { regexExpression } from './regex.ts'
 import { objectGrammar, schemaGrammar } from './schema.ts'
 import type { Schema } from './schema-merge.ts'
 
-/** A function that may be called; undefined takes any object. */
+/** A function that may be called. Undefined parameters accept any object. */
 export type Callable = { name: string; parameters: Schema | undefined }
 
 export type FormSource = {
-  /** Whether the answer begins within a thought, which is free. */
+  /** Whether the answer starts inside a thought, which is unconstrained. */
   startsInThought: boolean
 } & (
   | { kind: 'object' }
@@ -29,11 +29,11 @@ export type FormSource = {
   | { kind: 'regex'; pattern: string }
   | { kind: 'choice'; texts: readonly string[] }
   | { kind: 'grammar'; text: string }
-  /** What follows `<tool_call>` and a new line: calls of any of them. */
+  /** The text after `<tool_call>` and a new line: calls of any of these functions. */
   | { kind: 'calls'; functions: readonly Callable[] }
-  /** What follows the word "arguments": those of one function, and the end of its call. */
+  /** The text after the word "arguments": those of one function, and the end of its call. */
   | { kind: 'arguments'; function: Callable }
-  /** The arguments alone, with which the message of a call ends. */
+  /** Only the arguments, which end the message of a call. */
   | { kind: 'call body'; function: Callable }
 )
 
@@ -54,7 +54,7 @@ function renamed(e: Expression, prefix: string): Expression {
   }
 }
 
-/** Adds the rules of a grammar to others, under names of their own. */
+/** Adds the rules of a grammar to others, with a name prefix. */
 function include(grammar: Grammar, prefix: string, rules: Map<string, Expression>): Expression {
   for (const [name, body] of grammar.rules) rules.set(prefix + name, renamed(body, prefix))
   return rule(prefix + grammar.root)
@@ -62,7 +62,7 @@ function include(grammar: Grammar, prefix: string, rules: Map<string, Expression
 
 function argumentsOf({ name, parameters }: Callable, rules: Map<string, Expression>): Expression {
   try {
-    // Arguments are an object, whether the schema says so or not.
+    // Arguments are an object, even if the schema does not say so.
     const grammar =
       parameters === undefined
         ? objectGrammar()
@@ -117,14 +117,14 @@ function answerGrammar(source: FormSource): Grammar {
 
 const notIn = (text: string) =>
   characters(complement([...text].map(letter => [letter.charCodeAt(0), letter.charCodeAt(0)] as const)))
-/** A thought, up to its end and the new lines after it. Nothing in it may look like the end of one. */
+/** A thought, up to its end tag and the new lines after it. Nothing in it may look like the tag. */
 const thought = sequence(
   repeat(choice([notIn('<'), sequence(literal('<'), notIn('/<'))]), 0, Infinity),
   literal('</think>'),
   repeat(literal('\n'), 0, 2),
 )
 
-/** The grammar of the answers that a source asks for. */
+/** The grammar of the answers that a source requires. */
 export function grammarOf(source: FormSource): Grammar {
   const grammar = answerGrammar(source)
   if (!source.startsInThought) return grammar

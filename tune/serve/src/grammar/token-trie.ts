@@ -1,16 +1,16 @@
 /**
- * The vocabulary as a tree of bytes, laid out in depth-first order, so that one pass over it finds every
- * token that a state of a grammar allows, and skips what begins wrongly.
+ * The vocabulary as a prefix tree of bytes in depth-first order. One pass finds every token that a grammar
+ * state allows, and skips subtrees at the first wrong byte.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Machine, State } from './machine.ts'
 
 export type TokenTrie = {
-  /** Bytes of a token; undefined for one that is no text. */
+  /** Bytes of a token. Undefined for a token without text. */
   bytesOf(token: number): Uint8Array | undefined
   /** Bytes of the longest token. */
   readonly maxTokenBytes: number
-  /** A bit for each token of the vocabulary: whether its bytes may come next. */
+  /** One bit per token of the vocabulary: whether its bytes may come next. */
   allowed(machine: Machine, state: State): Int32Array
 }
 
@@ -21,7 +21,7 @@ export function createTokenTrie(count: number, bytesOf: BytesOf): TokenTrie {
   for (let step = work.next(); ; step = work.next()) if (step.done) return step.value
 }
 
-/** Milliseconds of work between turns of the event loop. */
+/** Milliseconds of work before yielding to the event loop. */
 const SLICE_MS = 20
 
 export async function createTokenTrieInSlices(count: number, bytesOf: BytesOf): Promise<TokenTrie> {
@@ -37,17 +37,17 @@ export async function createTokenTrieInSlices(count: number, bytesOf: BytesOf): 
 
 type Text = { bytes: Uint8Array; token: number }
 
-/** Stops after every part of a thousandth of the work or so. */
+/** Yields after about every thousandth of the work. */
 function* layOut(count: number, bytesOf: BytesOf): Generator<void, TokenTrie> {
   const texts: (Uint8Array | undefined)[] = []
-  /** Tokens by their first two bytes, so that none of the lists takes long to sort. */
+  /** Tokens by their first two bytes, so that no list takes long to sort. */
   const groups = new Map<number, Text[]>()
   for (let token = 0; token < count; token++) {
     const bytes = bytesOf(token)
     texts.push(bytes)
     if (token % 256 === 0) yield
     if (!bytes || bytes.length === 0) continue
-    // A token of one byte comes before those that begin with it.
+    // A token of one byte comes before longer ones that start with it.
     const key = (bytes[0] ?? 0) * 257 + (bytes.length > 1 ? 1 + (bytes[1] ?? 0) : 0)
     const group = groups.get(key) ?? []
     group.push({ bytes, token })
@@ -55,11 +55,11 @@ function* layOut(count: number, bytesOf: BytesOf): Generator<void, TokenTrie> {
   }
   const byte: number[] = []
   const depth: number[] = []
-  /** Where the first node after this one and all below it lies. */
+  /** Index of the first node after a node and its subtree. */
   const after: number[] = []
   const firstToken: number[] = []
   const tokens: number[] = []
-  /** Nodes of the token before, by depth. */
+  /** Nodes of the previous token, by depth. */
   const path: number[] = []
   let before: Uint8Array = new Uint8Array()
   const close = (level: number) => {
@@ -77,8 +77,8 @@ function* layOut(count: number, bytesOf: BytesOf): Generator<void, TokenTrie> {
     tokens.push(token)
     before = bytes
   }
-  // In the order of their bytes, tokens that begin alike stand together: each adds the nodes that the one
-  // before it does not have.
+  // Sorted by bytes, tokens with a common prefix are adjacent, and each adds only the nodes that the previous
+  // one lacks.
   for (const key of [...groups.keys()].toSorted((a, b) => a - b)) {
     for (const text of (groups.get(key) ?? []).toSorted((a, b) => Buffer.compare(a.bytes, b.bytes))) add(text)
     yield

@@ -1,9 +1,9 @@
-/** A conversation as templates of gpt-oss read it. */
+/** Converts a conversation to the form that gpt-oss templates read. */
 import type { RequestMessage } from '../protocol.ts'
 
 /**
- * Thoughts under the template's name for them, `thinking`; and a message of several calls as one message for
- * each, with its result behind it: the template writes the first call of a message and leaves out the others.
+ * Renames thoughts to the template's `thinking`, and splits a message with several calls into one message per
+ * call, each followed by its result: the template writes only the first call of a message.
  */
 export function toHarmony(messages: readonly RequestMessage[]): RequestMessage[] {
   const renamed = messages.map(withThinking)
@@ -20,7 +20,7 @@ export function toHarmony(messages: readonly RequestMessage[]): RequestMessage[]
     while (renamed[i]?.role === 'tool') results.push(...renamed.slice(i, ++i))
     const { content, thinking, ...rest } = message
     for (const [at, call] of calls.entries()) {
-      // What stands before the calls stands before the first.
+      // Text before the calls goes with the first call.
       const before = at === 0 ? { content, ...(thinking === undefined ? {} : { thinking }) } : {}
       const own = results.findIndex(({ tool_call_id: id }) => id !== undefined && id === call.id)
       const [result] = results.splice(own < 0 ? 0 : own, 1)

@@ -1,7 +1,7 @@
 /**
- * The tokens that part an answer of gpt-oss into messages (the harmony format). While an answer is read they
- * stand in its text as noncharacters of Unicode, which no text has: what a model spells with ordinary tokens
- * is never taken for one of them.
+ * The tokens that divide an answer of gpt-oss into messages (the harmony format). While an answer is read,
+ * its text has Unicode noncharacters in their place, which no text contains: what a model spells with
+ * ordinary tokens is never mistaken for one of them.
  */
 import type { ModelTokenizer } from '@cairn-tune/weights'
 
@@ -20,16 +20,16 @@ const NAMES = Object.keys(MARKERS) as Marker[]
 /** Markers that end an answer: it is complete, or it calls a tool. */
 const ENDS = ['<|return|>', '<|call|>'] as const satisfies readonly Marker[]
 
-/** A prompt's text with the markers in it that its tokens will be. */
+/** A prompt's text with markers in place of its marker tokens. */
 export const withMarkers = (text: string): string =>
   NAMES.reduce((marked, name) => marked.replaceAll(name, MARKERS[name]), text)
 
-/** How an answer to the reader begins, after `<|start|>assistant`, and a call of a tool. */
+/** How an answer to the user starts, after `<|start|>assistant`, and how a tool call starts. */
 export const FINAL = '<|channel|>final<|message|>'
 export const callStart = (name: string): string =>
   `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`
 
-/** What a prompt has of the message that the answer goes on with, after its role. */
+/** The part of the continued message that the prompt contains, after its role. */
 export function openedIn(prompt: string): string {
   const header = '<|start|>assistant'
   const at = prompt.lastIndexOf(header)
@@ -37,12 +37,12 @@ export function openedIn(prompt: string): string {
 }
 
 export type Harmony = {
-  /** The model's tokenizer, by which an answer has markers where its tokens are. */
+  /** The model's tokenizer, whose decoded text has markers in place of the marker tokens. */
   reader: ModelTokenizer
   endTokens: readonly number[]
 }
 
-/** Undefined for a model that does not write the format: one of its tokens is missing. */
+/** Undefined for a model that does not write the format, because it lacks one of the tokens. */
 export function harmonyOf(tokenizer: ModelTokenizer): Harmony | undefined {
   const { pieceOf } = tokenizer
   const ids = new Map(NAMES.map(name => [tokenizer.idOf(name), MARKERS[name]]))

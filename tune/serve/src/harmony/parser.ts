@@ -1,12 +1,12 @@
 /**
- * Reads an answer in the harmony format as it is generated: messages, each with a header (role, channel,
+ * Parses an answer in the harmony format as it is generated: messages, each with a header (role, channel,
  * receiver) up to <|message|> and a body up to <|end|> or the next <|start|>.
  *
- *   analysis channel                      thoughts
- *   a receiver `functions.NAME`           a call of that tool; the body is its arguments
- *   commentary and final channel          the answer; a comment before a call is written for the reader
+ *   analysis channel thoughts
+ *   a receiver `functions.NAME` a call of that tool; the body is its arguments
+ *   commentary and final channel the answer; a comment before a call is written for the reader
  *
- * Text without any message is given back as it is, so nothing that the model wrote is lost.
+ * Text without any message is returned unchanged, so nothing that the model wrote is lost.
  */
 import type { ChatEvent, ChatParser } from '../chat-parser.ts'
 import { MARKERS } from './markers.ts'
@@ -15,7 +15,7 @@ const START = MARKERS['<|start|>']
 const MESSAGE = MARKERS['<|message|>']
 const CHANNEL = MARKERS['<|channel|>']
 const ANY = new RegExp(`[${Object.values(MARKERS).join('')}]`, 'gu')
-/** What a body ends at. */
+/** Markers that end a body. */
 const BODY_END = new RegExp(`[${Object.values(MARKERS).join('')}]`, 'u')
 const FUNCTIONS = 'functions.'
 
@@ -23,7 +23,9 @@ type Kind = 'reasoning' | 'content' | 'arguments'
 
 export type HarmonyOptions = {
   hasTools: boolean
-  /** What the prompt has of the answer's first message after `<|start|>assistant`, with markers. */
+  /**
+   * The part of the answer's first message that the prompt contains after `<|start|>assistant`, with markers.
+   */
   opened: string
 }
 
@@ -48,7 +50,7 @@ export function createHarmonyParser({ hasTools, opened }: HarmonyOptions): ChatP
     return text
   }
 
-  /** Begins a message: messages of one kind are parted by a new line. */
+  /** Starts a message. A new line separates messages of one kind. */
   function begin(header: string, events: ChatEvent[]): Kind {
     hasMessage = true
     const { channel, receiver } = readHeader(header)
@@ -70,7 +72,7 @@ export function createHarmonyParser({ hasTools, opened }: HarmonyOptions): ChatP
     }
   }
 
-  /** One move; false where more text is needed. */
+  /** One parsing step. False if it needs more text. */
   function move(events: ChatEvent[]): boolean {
     switch (state) {
       case 'between': {
@@ -93,7 +95,7 @@ export function createHarmonyParser({ hasTools, opened }: HarmonyOptions): ChatP
         emit(state, take(end < 0 ? buffer.length : end), events)
         if (end < 0) return false
         if (state === 'arguments') calls++
-        // A body that ends at <|start|> has lost its end; the next message begins there.
+        // A body that ends at <|start|> lacks its end; the next message starts there.
         if (!buffer.startsWith(START)) take(1)
         state = 'between'
         return true

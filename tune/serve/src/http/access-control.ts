@@ -18,17 +18,20 @@ export type AccessControlOptions = {
   allowedOrigins: readonly string[]
   /** The address that the server is bound to. */
   address: string
-  /** The name that the person who started the server gave for it. */
+  /** The host name or address that the user gave the server. */
   host: string
 }
 
 export type AccessControl = {
   /**
-   * Throws 401 where a key is missing, and 403 for a page or a host that is not allowed. True where the
-   * request is answered: it was a preflight.
+   * Throws 401 for a missing key, and 403 for a page or a host that is not allowed. True if the request was a
+   * preflight and has been answered.
    */
   check(request: IncomingMessage, response: ServerResponse, pathname: string): boolean
-  /** Whether adapters may be changed over HTTP: by any client of this machine, else by those with a key. */
+  /**
+   * Whether adapters may be changed over HTTP: by any client of this machine, otherwise by clients with a
+   * key.
+   */
   readonly mayUpdate: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a body may consist of, counted before it is parsed: parsing and checking cost up to a hundred times
- * more for many small values than for a long text of the same size.
+ * Limits on the structure of a body, counted before it is parsed: parsing and checking cost up to a hundred
+ * times more for many small values than for a long text of the same size.
  */
 import { ApiError } from '../errors.ts'
 
@@ -8,11 +8,17 @@ export const BODY_LIMITS = {
   bytes: 8 * 2 ** 20,
   /** Objects, lists and keys of objects together. */
   parts: 100_000,
-  /** Elements of lists and objects; token ids are the usual ones. */
+  /** Elements of lists and objects; mostly token ids. */
   values: 1_000_000,
-  /** The same of a conversation, which has no lists of token ids: a value costs more on its way to a template. */
+  /**
+   * The limit for a conversation, which has no lists of token ids: its values cost more on the way to a
+   * template.
+   */
   valuesOfChat: 200_000,
-  /** Values and parts beside tools, whose numbers are read a second time as they are written. */
+  /**
+   * Values and parts of a body with tools, not counting the tools. Such a body is parsed a second time to
+   * keep its numbers as written.
+   */
   partsWithTools: 50_000,
   /** Objects and lists within each other. */
   depth: 512,
@@ -32,7 +38,7 @@ export const tooMany = (count: number, what: string, max: number) =>
     `The body has ${count} ${what}; the maximum is ${max}. Send several requests.`,
   )
 
-/** Throws 413 for a text that has more of anything than a body may have. It need not be JSON. */
+/** Throws 413 for a text that exceeds a limit. It need not be JSON. */
 export function checkShape(text: string, limits: Shape): Shape {
   const counts = { parts: 0, values: 0, depth: 0 }
   let depth = 0

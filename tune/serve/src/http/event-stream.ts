@@ -1,12 +1,12 @@
-/** Events of an answer as it is generated (SSE). */
+/** Server-sent events of an answer as it is generated. */
 import type { ServerResponse } from 'node:http'
 
-/** A client that reads nothing would otherwise have all its answers kept in memory. */
+/** Bounds the memory for a client that requests answers but does not read them. */
 export const MAX_UNSENT_BYTES = 8 * 2 ** 20
 
 /**
- * Sends one event, the first with the head of the response. Ends the connection of a client that does not
- * read what it asked for.
+ * Sends one event, preceded by the response head for the first. Closes the connection of a client that does
+ * not read.
  */
 export function sendEvent(response: ServerResponse, data: string): void {
   if (response.destroyed) return

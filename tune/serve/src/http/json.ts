@@ -1,4 +1,4 @@
-/** Bodies in and out. */
+/** Request bodies in, JSON bodies out. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseExact } from '@cairn-tune/weights'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   const { bytes: maxBytes } = BODY_LIMITS
   const tooLong = () =>
     new ApiError(413, 'BadRequestError', `The body is larger than the maximum of ${maxBytes} bytes.`)
-  // What is announced too long is not waited for.
+  // Reject a body that is announced as too long without waiting for it.
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLong()
   const parts: Buffer[] = []
   let bytes = 0
@@ -21,7 +21,9 @@ async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Numbers of tools are shown to the model as they were written; all others are numbers. */
+/**
+ * Numbers of tools are shown to the model as written, so they keep their text. All other numbers are parsed.
+ */
 function withExactTools(body: unknown, text: string, { parts, values }: Shape): unknown {
   if (typeof body !== 'object' || body === null || !('tools' in body)) return body
   if (parts + values > BODY_LIMITS.partsWithTools)
@@ -30,7 +32,7 @@ function withExactTools(body: unknown, text: string, { parts, values }: Shape): 
 }
 
 /**
- * A browser sends a body of another type to any server without asking it first, so those are refused before
+ * Browsers send bodies of other content types cross-site without a preflight, so those are rejected before
  * they have an effect.
  */
 function checkType({ headers: { 'content-type': given = '' } }: IncomingMessage): void {
@@ -42,7 +44,7 @@ function checkType({ headers: { 'content-type': given = '' } }: IncomingMessage)
   )
 }
 
-/** Reads and checks a body. */
+/** Reads and validates a body. */
 export async function readBody<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,

@@ -1,4 +1,4 @@
-/** Which request goes where, and how errors leave. */
+/** Routes requests to handlers, and converts errors to responses. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { basename } from 'node:path'
@@ -43,7 +43,7 @@ type Handler = (app: App, request: IncomingMessage, response: ServerResponse) =>
 
 const seconds = () => Math.floor(Date.now() / 1000)
 
-/** The model that a request names: the base, where it names none. */
+/** The model that a request names. Defaults to the base. */
 function findModel(
   { model, adapters }: App,
   name: string | null | undefined,
@@ -55,7 +55,7 @@ function findModel(
   return { name, adapter }
 }
 
-/** Runs a request that may ask for a stream; ends it when the client leaves. */
+/** Runs a request that may ask for a stream. Aborts it when the client leaves. */
 async function answer(
   request: { stream?: boolean | null | undefined },
   response: ServerResponse,
@@ -71,7 +71,7 @@ async function answer(
   try {
     await run(disconnected.signal, send)
   } catch (error) {
-    // Nothing was said yet: the error is the answer. Else it is the last event.
+    // If nothing was sent yet, the error is the response. Otherwise it is the last event.
     if (!response.headersSent || error instanceof ClientDisconnected) throw error
     send(errorBody(toApiError(error)))
   }
@@ -173,7 +173,9 @@ const routes: Readonly<Record<string, Handler>> = {
   'POST /v1/load_lora_adapter': handleLoad,
   'POST /v1/unload_lora_adapter': handleUnload,
 }
-/** Absent unless the environment allows them and the gate lets only this machine or holders of a key ask. */
+/**
+ * Absent unless the environment enables them and access control admits only this machine or holders of a key.
+ */
 const gated = new Set(['POST /v1/load_lora_adapter', 'POST /v1/unload_lora_adapter'])
 
 export const UPDATING_NEEDS_KEY =
@@ -188,7 +190,7 @@ function decodePath(part: string): string {
   }
 }
 
-/** The path of a request's target, which is a path or a whole URL. */
+/** The path of a request's target, which is a path or an absolute URL. */
 function pathOf(target: string): string {
   const url = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target)
   if (url) return url.pathname
@@ -245,7 +247,7 @@ export async function handle(app: App, request: IncomingMessage, response: Serve
         `${request.method} ${request.url}: ` +
           `${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       )
-    // The rest of a body that nobody reads must not keep the connection.
+    // The unread rest of a rejected body must not keep the connection open.
     if (known.status === 413) response.shouldKeepAlive = false
     if (response.headersSent) response.destroy()
     else sendJson(response, known.status, errorBody(known))

@@ -1,4 +1,4 @@
-/** Refuses what a request asks for and does not get. */
+/** Rejects request parameters that have no effect here. */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest } from '../errors.ts'
 import type { Parameter } from './parameter.ts'
@@ -12,7 +12,7 @@ const isAsked = (row: Extract<Parameter, { refused: string }>, value: unknown, b
     free => isDeepStrictEqual(free, value) || (free === 'n' && value === (('n' in body && body.n) || 1)),
   )
 
-/** Throws for a key that is refused, or that nothing knows. */
+/** Throws for an unsupported or unknown key. */
 export function checkParameters(route: string, body: Readonly<Record<string, unknown>>): void {
   const table = PARAMETERS[route] ?? {}
   for (const [key, value] of Object.entries(body)) {

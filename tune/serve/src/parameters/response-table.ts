@@ -1,7 +1,7 @@
 /** The table of /v1/responses. */
 import { NO_EFFECT, type ParameterTable } from './parameter.ts'
 
-/** What vLLM adds to sampling; the chat route has it. */
+/** vLLM's additional sampling keys. The chat route has them. */
 const OF_CHAT = [
   'chat_template_kwargs',
   'logit_bias',

@@ -1,6 +1,6 @@
 /**
- * The output of a response, item by item, and the events that a stream tells of it: thoughts, text and calls
- * in the order in which the model writes them.
+ * The output of a response, item by item, and the events of its stream: thoughts, text and calls in the order
+ * in which the model writes them.
  */
 import { randomUUID } from 'node:crypto'
 import type { ChatDelta } from '../protocol.ts'
@@ -34,7 +34,7 @@ export type ResponseEvent = { type: string; [key: string]: unknown }
 
 const idOf = (prefix: string) => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
-/** Takes a chat's deltas in order. `say` is told every event. */
+/** Takes a chat's deltas in order. `emit` receives every event. */
 export function createOutput(emit: (event: ResponseEvent) => void) {
   const items: OutputItem[] = []
   let open: OutputItem | undefined
@@ -123,7 +123,7 @@ export function createOutput(emit: (event: ResponseEvent) => void) {
         emit({ type: 'response.function_call_arguments.delta', ...place(), delta: text })
       }
     },
-    /** Nothing follows; the last item is whole unless the answer was cut. */
+    /** Ends the output. The last item is complete unless the answer was cut. */
     end: (isCut: boolean) => close(isCut ? 'incomplete' : 'completed'),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * /v1/responses: OpenAI's newer form of a chat. A request becomes one of a chat and its answer the items of a
- * response. Nothing is stored: a conversation is sent whole each time.
+ * /v1/responses: OpenAI's newer form of a chat. A request is converted to a chat request, and its answer to
+ * the items of a response. Nothing is stored: each request contains the whole conversation.
  */
 import { chat } from '../chat.ts'
 import type { ReplyContext, SendChunk } from '../completions.ts'
@@ -11,7 +11,7 @@ import type { ServedModel } from '../served-model.ts'
 import type { InputItem, ResponsesRequest } from './request.ts'
 import { createOutput, type OutputItem, type ResponseEvent } from './response-items.ts'
 
-/** A text, or parts of text, as a message has them. */
+/** A message's content, which is a text or a list of text parts. */
 function textOf(content: InputItem['content'], where: string): string {
   if (typeof content === 'string') return content
   return (content ?? [])
@@ -26,7 +26,7 @@ function textOf(content: InputItem['content'], where: string): string {
     .join('\n')
 }
 
-/** Items in order; thoughts and calls that follow one another are one message of the assistant. */
+/** Items in order. Consecutive thoughts and calls form one message of the assistant. */
 function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[] {
   const messages: RequestMessage[] = instructions ? [{ role: 'system', content: instructions }] : []
   const assistant = () => {
@@ -46,7 +46,7 @@ function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[]
         const content = textOf(item.content, where)
         if (!item.role) throw badRequest(`${where}: a message needs a role`, 'input')
         const last = messages.at(-1)
-        // What was thought before it is of the same turn.
+        // Thoughts before it belong to the same turn.
         if (
           item.role === 'assistant' &&
           last?.role === 'assistant' &&
@@ -78,7 +78,7 @@ function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[]
   return messages
 }
 
-/** The same as a request of a chat. */
+/** Converts the request to a chat request. */
 function chatOf(request: ResponsesRequest): ChatRequest {
   const { tools, tool_choice: choice, text, max_output_tokens: maxTokens } = request
   const format = text?.format
@@ -116,7 +116,7 @@ function chatOf(request: ResponsesRequest): ChatRequest {
   throw badRequest(parsed.error.issues[0]?.message ?? 'invalid request', 'input')
 }
 
-/** Answers a request, by `send` as it goes where it asks for a stream. */
+/** Answers a request. A stream is sent by `send` as it is generated. */
 export async function respond(
   model: ServedModel,
   request: ResponsesRequest,
@@ -152,7 +152,7 @@ export async function respond(
   return response
 }
 
-/** What a response says of its request. */
+/** The fields of a response that repeat its request. */
 const shell = (request: ResponsesRequest, { id, created, name }: ReplyContext) => ({
   id,
   object: 'response',
