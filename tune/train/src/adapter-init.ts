@@ -1,6 +1,6 @@
 /**
- * The adapter a run starts from: B is zero, so that the first step sees the base as it is; A is
- * Kaiming-uniform with a = √5, as PEFT draws it.
+ * Initial adapter of a run: B is zero, so that the first step computes the unmodified base; A is
+ * Kaiming-uniform with a = √5, as in PEFT.
  */
 import type { Shape } from '@cairn-tune/ops'
 import { rankOf, scaleOf } from '@cairn-tune/models'
@@ -16,14 +16,14 @@ import type { TrainConfig } from './config.ts'
 import type { Trained } from './record-step.ts'
 import { createRandom } from './random.ts'
 
-/** A uniform in ±1/√in: √(6 / ((1 + a²)·in)) with a² = 5. */
+/** Bound of a uniform distribution, 1/√in: √(6 / ((1 + a²)·in)) with a² = 5. */
 const boundOf = (inFeatures: number) => 1 / Math.sqrt(inFeatures)
 
 type Matrix = { name: string; shape: readonly [number, number] }
 
 /**
- * Writes the initial values of one matrix, by name and seed alone: another order or another set of modules
- * changes none of them.
+ * Writes the initial values of one matrix. They depend only on name and seed, so another order or another set
+ * of modules changes none of them.
  */
 function fillAdapterMatrix(seed: number, { name, shape }: Matrix, values: Float32Array): void {
   values.fill(0)
@@ -33,7 +33,7 @@ function fillAdapterMatrix(seed: number, { name, shape }: Matrix, values: Float3
   for (let i = 0; i < values.length; i++) values[i] = (2 * random.next() - 1) * bound
 }
 
-/** The same for a tensor of a program: one matrix, or one for each expert. */
+/** The same for a tensor of a program: one matrix, or one per expert. */
 export function fillAdapter(
   seed: number,
   tensor: { name: string; shape: Shape },
@@ -58,7 +58,7 @@ export function initAdapter(seed: number, matrices: readonly Matrix[]): AdapterT
   })
 }
 
-/** The tensors of `init_adapter` by their names; throws where they are not those that the run trains. */
+/** The tensors of `init_adapter` by name. Throws unless they are those that the run trains. */
 export async function readInitialAdapter(
   config: TrainConfig,
   trained: readonly Trained[],
@@ -102,7 +102,7 @@ export async function readInitialAdapter(
   return values
 }
 
-/** Refuses an adapter whose matrices would count otherwise in the run than in it. */
+/** Rejects an adapter whose matrices would be scaled differently in the run. */
 function checkScales(config: TrainConfig, adapter: Adapter, refuse: (why: string) => never): void {
   const { lora_rank: rank, lora_alpha: alpha } = adapter
   const isPlain = [config.lora_expert_rank, config.rank_pattern, config.alpha_pattern].every(

@@ -1,4 +1,4 @@
-/** What a micro-batch lends to the programs of a step. */
+/** Buffers of a micro-batch for the programs of a step. */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { floatsOf } from '@cairn-tune/ops'
 import { outputBinding, type Buffers } from '@cairn-tune/program'
@@ -8,9 +8,9 @@ import { COUNTED, IS_REAL, RANDOM, type MicroStep } from './record-step.ts'
 export type BatchBuffers = {
   buffers: Buffers
   write(batch: Batch): void
-  /** The words that stochastic rounding and dropout draw from, for a micro-batch of that number. */
+  /** Writes the key of stochastic rounding and dropout for the micro-batch with this number. */
   writeRandom(seed: number, index: number): void
-  /** The loss of the run that was last. */
+  /** The loss of the last run. */
   readLoss(): Promise<number>
 }
 

@@ -1,5 +1,5 @@
 /**
- * A tokenizer of single bytes with a chat template: for small models made from scratch, which then need no
+ * A tokenizer of single bytes with a chat template, for small models made from scratch, which need no
  * vocabulary of their own.
  */
 
@@ -10,8 +10,8 @@ export const END_OF_TEXT = 0
 export const END_OF_TURN = 2
 
 /**
- * The sign that stands for a byte in byte-level vocabularies: itself where it is visible, else the next free
- * one from U+0100 on.
+ * The character that stands for a byte in byte-level vocabularies: the byte's own if visible, otherwise the
+ * next free one from U+0100 on.
  */
 function byteSigns(): string[] {
   const isVisible = (byte: number) =>
@@ -20,8 +20,8 @@ function byteSigns(): string[] {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : free++))
 }
 
-// Without tools: turns between <|im_start|> and <|im_end|>. With them the first system turn ends with their
-// definitions, and calls stand in <tool_call> tags, as the server reads them back.
+// Without tools: turns between <|im_start|> and <|im_end|>. With tools, the first system turn ends with their
+// definitions, and calls are in <tool_call> tags, the format that the server parses.
 const CHAT_TEMPLATE = `{%- if tools -%}
 {{- '<|im_start|>system\\n' -}}
 {%- if messages[0].role == 'system' -%}{{- messages[0].content ~ '\\n\\n' -}}{%- endif -%}
@@ -49,7 +49,7 @@ const CHAT_TEMPLATE = `{%- if tools -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
 `
 
-/** File name → text of the tokenizer's part of a model directory. */
+/** The tokenizer files of a model directory: file name → text. */
 export function byteTokenizerFiles(): Record<string, string> {
   const vocab = Object.fromEntries([...SPECIAL, ...byteSigns()].map((token, id) => [token, id]))
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true }

@@ -1,11 +1,11 @@
-/** What an adapter of a run cannot be: by its keys alone, and on the model at hand. */
+/** Checks of a run's adapter: by its configuration keys alone, and against the model. */
 import { partsOf, type ModelConfig } from '@cairn-tune/models'
 import { InputError, matchesLinear } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { checkFused } from './fused-layout.ts'
 import { isPreference } from './methods.ts'
 
-/** Refuses keys of an adapter that say nothing together. */
+/** Rejects adapter keys that contradict each other. */
 export function checkAdapterKeys(config: TrainConfig): void {
   const { lora, lora_dropout: rate, lora_expert_rank: expertRank, use_dora: isDora } = config
   const patterns = (['rank_pattern', 'alpha_pattern'] as const).filter(key => config[key] !== undefined)
@@ -40,7 +40,9 @@ export function checkAdapterKeys(config: TrainConfig): void {
     )
 }
 
-/** Refuses an adapter on a linear that the model does not have, or that cannot have such a one. */
+/**
+ * Rejects an adapter on a linear that the model does not have, or that does not support this kind of adapter.
+ */
 export function checkModules(config: TrainConfig, model: ModelConfig): void {
   const { lora_target_modules: wanted, lora_expert_rank: expertRank, model: name } = config
   if (expertRank !== undefined && !model.experts)

@@ -1,9 +1,9 @@
 /**
- * Checkpoints: everything a run needs to go on as if it had never stopped.
+ * Checkpoints: everything a run needs to resume as if it had never stopped.
  * `<output_dir>/checkpoints/step-<n>` appears whole or not at all.
  *
- * What is random is a function of the seed and of the position (epoch, row, step), so those numbers are the
- * state of every generator.
+ * Everything random is a function of the seed and of the position (epoch, row, step), so those numbers are
+ * the state of every generator.
  */
 import { readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,12 +29,12 @@ const TENSORS = 'state.safetensors'
 
 const schema = z.object({
   version: z.literal(1),
-  /** Steps that are done. */
+  /** Completed steps. */
   step: z.int().nonnegative(),
   position: z.object({ epoch: z.int().nonnegative(), row: z.int().nonnegative() }),
-  /** Settings that decide the numbers; a run goes on only with the same. */
+  /** Settings that determine the results. A run resumes only with equal ones. */
   settings: z.record(z.string(), z.unknown()),
-  /** Hashes of what was trained on what. */
+  /** Hashes of the data and the model. */
   data: z.string(),
   model: z.string(),
 })
@@ -47,7 +47,7 @@ export type CheckpointState = {
   model: string
 }
 
-/** Keys of a configuration that change no number of a run that is under way. */
+/** Keys of a configuration that do not affect the results of a run in progress. */
 const FREE: readonly (keyof TrainConfig)[] = [
   'model',
   'dataset',
@@ -71,7 +71,7 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'threads',
 ]
 
-/** What of a configuration decides the numbers. `totalSteps` stands for epochs and steps alike. */
+/** The settings that determine a run's results. `totalSteps` replaces both epochs and steps. */
 export function decisiveSettings(config: TrainConfig, totalSteps: number): Record<string, unknown> {
   const { num_train_epochs: _epochs, max_steps: _steps, ...rest } = config
   return {
@@ -82,7 +82,7 @@ export function decisiveSettings(config: TrainConfig, totalSteps: number): Recor
 
 const nameOf = (step: number) => `step-${String(step).padStart(8, '0')}`
 
-/** Steps that have a checkpoint, ascending. */
+/** Steps with a checkpoint, ascending. */
 export async function listCheckpoints(outputDir: string): Promise<number[]> {
   const names = await readdir(join(outputDir, FOLDER)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -112,7 +112,7 @@ export async function writeCheckpointState(
   )
   await writeTextAtomically(join(temporary, STATE), `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`)
   const path = join(folder, nameOf(state.step))
-  // The same step again is the same state: whichever is there is right.
+  // A repeated step gives the same state, so either checkpoint is right.
   await rm(path, { recursive: true, force: true })
   await rename(temporary, path)
   const all = await listCheckpoints(outputDir)
@@ -120,13 +120,13 @@ export async function writeCheckpointState(
     await rm(join(folder, nameOf(step)), { recursive: true, force: true })
 }
 
-/** f32 as what it is; other formats as the bytes they are. */
+/** Stores f32 as such, other formats as bytes. */
 const storedAs = ({ dtype, shape }: StateTensor) =>
   dtype === 'f32'
     ? { dtype: 'F32' as const, shape }
     : { dtype: 'U8' as const, shape: [byteLength(dtype, shape)] }
 
-/** The newest checkpoint that is whole, without its tensors; undefined where there is none. */
+/** The newest complete checkpoint, without its tensors. Undefined if there is none. */
 export async function findCheckpoint(outputDir: string): Promise<CheckpointState | undefined> {
   const step = (await listCheckpoints(outputDir)).at(-1)
   if (step === undefined) return undefined
@@ -151,7 +151,8 @@ export function checkResumable(
   }
   for (const key of new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])) {
     const [was, is] = [JSON.stringify(found.settings[key]), JSON.stringify(wanted.settings[key])]
-    // More steps, or fewer that are still to come: the schedule is then that of the new number.
+    // The number of steps may change as long as it is not below the completed ones; the schedule follows the
+    // new number.
     if (key === 'total_steps' && Number(is) >= found.step) continue
     if (was !== is) refuse(`has ${key} ${was}, not ${is}`)
   }
@@ -159,7 +160,7 @@ export function checkResumable(
   if (found.data !== wanted.data) refuse('belongs to other training data')
 }
 
-/** Writes a checkpoint's tensors where the run has them. */
+/** Reads a checkpoint's tensors into the run's buffers. */
 export async function openCheckpointTensors(
   engine: Engine,
   outputDir: string,

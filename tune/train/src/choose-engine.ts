@@ -1,7 +1,7 @@
 /**
- * Where a run computes: on the processor, or on a card. `auto` takes the first card on which all of the run
- * is possible and whose memory it fits, and says what it took; a card that was asked for by name is an error
- * where it cannot be had.
+ * Chooses the device of a run: the processor, or a card. `auto` takes the first card that supports the whole
+ * run and has memory for it, and reports its choice. A card requested by name is an error if it is
+ * unavailable.
  */
 import {
   createCudaEngine,
@@ -42,14 +42,14 @@ export type Machine = {
 
 const thisMachine: Machine = { listCards, openCard: createCudaEngine, openProcessor: createEngine }
 
-/** What the card keeps for its context and for memory that is not in one piece. */
+/** Memory that the card keeps for its context and loses to fragmentation. */
 const CARD_RESERVE = 512 * 2 ** 20
 
 export async function chooseEngine(options: ChooseOptions, machine = thisMachine): Promise<EngineChoice> {
   const { device, offload } = options.config
   if (device === 'cpu') return await onProcessor(options, machine)
   if (device === 'auto') {
-    // Weights that come and go are in a file, which the processor maps.
+    // Streamed weights are in a file that the processor maps.
     const card = offload === 'none' ? await onAnyCard(options, machine) : undefined
     return card ?? (await onProcessor(options, machine))
   }
@@ -61,7 +61,7 @@ export async function chooseEngine(options: ChooseOptions, machine = thisMachine
   }
 }
 
-/** The number of the card that `cuda` or `cuda:1` names; throws where there is none. */
+/** The number of the card in `cuda` or `cuda:1`. Throws if there is no such card. */
 async function checkOrdinal(device: string, { listCards: list }: Machine): Promise<number> {
   const ordinal = Number(device.split(':')[1] ?? 0)
   const cards = await list().catch((cause: unknown) => {
@@ -72,7 +72,7 @@ async function checkOrdinal(device: string, { listCards: list }: Machine): Promi
   throw new Error(`GPU ${ordinal} does not exist; use device ${[...there, 'cpu'].join(' or ')}`)
 }
 
-/** The first card that can do the run; says why those before it cannot. Undefined where none can. */
+/** The first card that supports the run. Reports why earlier ones do not. Undefined if none does. */
 async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<EngineChoice | undefined> {
   const { onNote, tryOut } = options
   const ordinals = await realCards(machine)
@@ -92,7 +92,7 @@ async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<Engi
   return undefined
 }
 
-/** None where there is no driver, as on most machines. An emulated one is only taken by its name. */
+/** Empty if there is no driver, as on most machines. An emulated card must be requested by name. */
 async function realCards({ listCards: list }: Machine): Promise<number[]> {
   try {
     return (await list()).flatMap(({ isEmulated }, ordinal) => (isEmulated ? [] : [ordinal]))

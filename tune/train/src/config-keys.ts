@@ -1,4 +1,4 @@
-/** The configuration's keys as people read them: for docs/tune/config.md and for --help. */
+/** The configuration's keys for docs/tune/config.md and --help. */
 import { z } from 'zod'
 import { configSchema } from './config.ts'
 
@@ -18,7 +18,7 @@ type Property = {
 
 export type ConfigKey = { key: string; values: string; default: string; meaning: string }
 
-/** Every key in order; `default` is empty where there is none, and `required` where one must be given. */
+/** Every key in order. `default` is empty for a key without one, and `required` for a mandatory key. */
 export function configKeys(): ConfigKey[] {
   const { properties = {}, required = [] } = z.toJSONSchema(configSchema, { io: 'input' }) as {
     properties?: Record<string, Property>

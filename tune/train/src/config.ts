@@ -1,6 +1,6 @@
 /**
- * Every setting of a training run in one table; types, checks, flags and the reference page derive from it.
- * Names and defaults are the spec's where it has them.
+ * Every setting of a training run in one table. Types, checks, flags and the reference page derive from it.
+ * Names and defaults follow the spec where it has them.
  */
 import { z } from 'zod'
 import { DPO_LOSSES, METHODS } from './methods.ts'
@@ -10,7 +10,7 @@ const count = z.int().positive()
 /** Maximum threads of an engine. */
 const MAX_THREADS = 1024
 const fraction = z.number().min(0).max(1)
-/** A number for each of some projections, by the end of its name. */
+/** A value for each of some projections, selected by the end of its name. */
 const pattern = <T extends z.ZodType>(value: T) =>
   z.record(z.string().regex(/^[\w.]+$/, 'names of projections, such as q_proj'), value)
 

@@ -1,6 +1,6 @@
-/** Outcomes of a run that are neither the caller's fault nor a bug. */
+/** Errors for outcomes of a run that are neither the caller's fault nor a bug. */
 
-/** The run does not fit; found before anything ran (contract T4; exit code 3, the cell `OOM`). */
+/** The run does not fit in memory, found before it starts (contract T4; exit code 3, the cell `OOM`). */
 export class OutOfMemoryError extends Error {
   override name = 'OutOfMemoryError'
   readonly neededBytes: number
@@ -13,7 +13,7 @@ export class OutOfMemoryError extends Error {
   }
 }
 
-/** The loss or norm is no longer finite; the weights are those of the last complete step. */
+/** The loss or norm is not finite. The weights are those of the last complete step. */
 export class DivergedError extends Error {
   override name = 'DivergedError'
 }

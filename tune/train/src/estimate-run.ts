@@ -1,4 +1,4 @@
-/** What a run would take, without running it. */
+/** Estimates a run's memory and plan without running it. */
 import type { TrainConfig } from './config.ts'
 import type { MemoryEstimate } from './estimate.ts'
 import { prepareRun, type PrepareOptions } from './prepare-run.ts'
@@ -13,7 +13,7 @@ export type RunEstimate = {
 }
 
 /**
- * Plans a run; throws OutOfMemoryError where it does not fit, and whatever else would stop it before its
+ * Plans a run. Throws OutOfMemoryError if it does not fit, and any other error that would stop it before its
  * first step.
  */
 export async function estimate(config: TrainConfig, options: PrepareOptions = {}): Promise<RunEstimate> {

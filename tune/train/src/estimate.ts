@@ -1,6 +1,6 @@
 /**
- * Peak memory of a run, part by part, and the plan that keeps within a budget: both before anything of it
- * runs (contract T4, T7).
+ * Peak memory of a run, part by part, and the plan that fits a budget. Both are known before the run starts
+ * (contract T4, T7).
  */
 import type { Engine } from '@cairn-tune/native'
 import { byteLength, countElements } from '@cairn-tune/ops'
@@ -26,21 +26,21 @@ import { momentsOf, recordNorm, recordUpdate } from './record-update.ts'
 
 /** All in bytes. */
 export type MemoryEstimate = {
-  /** The base as it is stored, as far as it is read. */
+  /** The stored base, as far as it is read. */
   weights: number
-  /** What is trained, in f32. */
+  /** Trained tensors, in f32. */
   trained: number
   gradients: number
   optimizer: number
-  /** Activations and what else the programs keep between ops. */
+  /** Activations and other tensors that the programs keep between ops. */
   arena: number
-  /** What kernels work in beside the tensors. */
+  /** Scratch of the kernels. */
   scratch: number
-  /** The largest weight as it lies in the file, while it is converted; gone before the first step. */
+  /** The largest weight in its file format, while it is converted. Released before the first step. */
   loading: number
   /** Node itself, the tokenised data and the batch. */
   process: number
-  /** The most at any time. */
+  /** Peak of the sum at any time. */
   total: number
 }
 
@@ -49,14 +49,14 @@ export type RunPlan = {
   program: Program
   plan: Plan
   memory: MemoryEstimate
-  /** The loss alone, where the run evaluates. */
+  /** The loss alone, for a run with evaluation. */
   evaluation: PlannedProgram | undefined
-  /** What the reference says of answers, where they are compared with that. */
+  /** Scores of answers by the reference, for methods that have one. */
   reference: PlannedProgram | undefined
-  /** What the model says of answers that are not trained on (kto). */
+  /** Scores of untrained answers by the model (kto). */
   scoring: PlannedProgram | undefined
-  /** Blocks that are recomputed, in words. */ recomputed: string
-  /** The same programs in stages, where the base is streamed. */
+  /** Description of the recomputed blocks. */ recomputed: string
+  /** The same programs in stages, for a streamed base. */
   streamed: StreamedPlans | undefined
 }
 
@@ -69,15 +69,15 @@ export type PlanOptions = {
   config: TrainConfig
   boundaries: number
   budgetBytes: number
-  /** What Node takes now, and will grow by. */
+  /** Node's present memory, and its expected growth. */
   processBytes: () => number
-  /** Tokens that the data has; undefined before it is read. */
+  /** Token ids in the data. Undefined before it is read. */
   tokenIds?: ReadonlySet<number> | undefined
 }
 
 /**
- * Records a run and plans its memory; throws OutOfMemoryError where even recomputing everything leaves it too
- * large.
+ * Records a run and plans its memory. Throws OutOfMemoryError if it does not fit even with everything
+ * recomputed.
  */
 export function planRun({
   engine,
@@ -112,10 +112,10 @@ export function planRun({
     loading: streamed
       ? spoolingBytes(checkpoint, micro.base)
       : micro.base.reduce((max, weight) => Math.max(max, loadingBytes(checkpoint, weight)), 0),
-    // A program in stages is many programs: what Node has for them counts.
+    // A program in stages is many programs, and their objects count too.
     process: processBytes(),
   }
-  // What kernels need as scratch depend on shapes and not on what is recomputed.
+  // The scratch of kernels depends on shapes and not on recomputation.
   const scratch = Math.max(
     ...[
       micro.program,
@@ -125,12 +125,12 @@ export function planRun({
     ].map(program => scratchBytes(engine, program)),
   )
   const withArena = (ofSteps: number): MemoryEstimate => {
-    // One arena serves all programs, which never run at the same time.
+    // All programs share one arena, because they never run at the same time.
     const arena = streamed
       ? streamed.arenaBytes + streamed.carriedBytes
       : Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
     const stepping = 2 * trained + fixed.optimizer + arena + scratch
-    // A streamed base is let go as it is loaded.
+    // Pages of a streamed base are released as it is loaded.
     const total = streamed
       ? fixed.process + Math.max(fixed.weights + stepping, fixed.loading + 2 * trained + fixed.optimizer)
       : fixed.process + fixed.weights + Math.max(stepping, fixed.loading)
@@ -157,7 +157,7 @@ export function planRun({
   return { micro, program, plan, memory, evaluation, reference, scoring, recomputed, streamed }
 }
 
-/** Undefined where there is nothing to evaluate. */
+/** Undefined if there is nothing to evaluate. */
 function planEvaluation(
   { eval_dataset: dataset, eval_split: split }: TrainConfig,
   record: () => Program,
@@ -195,7 +195,7 @@ function policyText({ cheap, whole }: RecomputePolicy): string {
   return cheap.size > 0 ? `cheap ops of ${cheap.size} layers` : 'nothing'
 }
 
-/** `weights 1.1 GiB, adapter …`, parts of under a MiB left out. */
+/** `weights 1.1 GiB, adapter …`. Parts below a MiB are left out. */
 export function memoryText(memory: MemoryEstimate): string {
   const names: Record<Exclude<keyof MemoryEstimate, 'total'>, string> = {
     weights: 'base weights',

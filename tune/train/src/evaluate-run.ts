@@ -1,7 +1,7 @@
 /**
- * Evaluations between steps: the loss on documents that are not trained on, what was best so far, and
- * whether going on is still worth it. What is known of earlier ones is in eval.jsonl, so a run that goes on
- * decides as one that never stopped.
+ * Evaluations between steps: the loss on documents that are not trained on, the best so far, and early
+ * stopping. Earlier evaluations are read from eval.jsonl, so a resumed run decides like one that never
+ * stopped.
  */
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,24 +14,24 @@ const EVALUATIONS = 'eval.jsonl'
 export type Evaluator = {
   readonly all: readonly Evaluation[]
   readonly best: Evaluation | undefined
-  /** Whether the last evaluations have not improved for as long as the configuration waits. */
+  /** Whether the last evaluations have not improved for the configured patience. */
   isOver(): boolean
-  /** Whether the step that was just done is one after which to evaluate. */
+  /** Whether an evaluation is due after this step. */
   isDue(step: number, totalSteps: number): boolean
   evaluate(step: number): Promise<Evaluation>
 }
 
 export type EvaluatorOptions = {
   config: TrainConfig
-  /** The loss, and over how many tokens. */
+  /** Returns the loss, and the number of its tokens. */
   measure: () => Promise<{ loss: number; tokens: number }>
-  /** Keeps what is trained as it is now, the best so far. */
+  /** Saves the present state as the best so far. */
   saveBest: () => Promise<void>
-  /** Steps after this one are done again. */
+  /** Steps after this one are repeated. */
   lastStep: number
 }
 
-/** Reads evaluations of a run; a killed one may have left half a line. */
+/** Reads a run's evaluations. A killed run may have left half a line. */
 async function readEvaluations(path: string): Promise<Evaluation[]> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''

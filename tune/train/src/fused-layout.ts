@@ -1,4 +1,4 @@
-/** adapter_layout: peft-fused. What it takes, and what adapter_config.json says of such an adapter. */
+/** adapter_layout: peft-fused. Its requirements, and the adapter_config.json of such an adapter. */
 import { partsOf, scaleOf, type ModelConfig } from '@cairn-tune/models'
 import {
   EXPERT_PARAMETERS,
@@ -10,7 +10,7 @@ import {
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 
-/** Refuses it where there is nothing to fuse, or half of what PEFT keeps in one parameter. */
+/** Rejects the layout if there is nothing to fuse, or only half of what PEFT keeps in one parameter. */
 export function checkFused(
   { model: name, lora_target_modules: wanted }: TrainConfig,
   model: ModelConfig,
@@ -30,12 +30,12 @@ export function checkFused(
 }
 
 /**
- * Keys of the configuration: parameters and their ranks by pattern, which is that of gate and up together
- * where they are two; alpha / rank stays what it is.
+ * Keys of the configuration: parameters and their ranks by pattern. If gate and up are two projections, the
+ * rank is that of both together; alpha / rank stays the same.
  */
 export function fusedKeys(
   config: TrainConfig,
-  /** Linears of the adapter that are not of experts. */
+  /** Linears of the adapter outside of experts. */
   linears: readonly string[],
   stacks: readonly AdapterStack[],
 ): Pick<AdapterConfig, 'lora_target_modules' | 'target_parameters' | 'rank_pattern' | 'alpha_pattern'> {

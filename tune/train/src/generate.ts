@@ -1,5 +1,5 @@
 /**
- * What `npm run gen` derives from the tables of configuration and recipes: docs/tune/config.md,
+ * Files that `npm run gen` derives from the tables of configuration and recipes: docs/tune/config.md,
  * docs/tune/recipes.md.
  */
 import { configKeys } from './config-keys.ts'

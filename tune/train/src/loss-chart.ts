@@ -1,6 +1,6 @@
 /**
- * Charts of losses: SVG drawn here, PNG made of it with the project's own font, so that no machine's fonts
- * change a picture.
+ * Charts of losses: SVG generated here, rendered to PNG with the project's own font, so that the result does
+ * not depend on a machine's fonts.
  */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -9,12 +9,12 @@ import { renderAsync } from '@resvg/resvg-js'
 export type Series = { name: string; points: readonly (readonly [step: number, loss: number])[] }
 export type ChartOptions = {
   title: string
-  /** Steps of the running mean drawn over the raw line; 1 draws none. */ smooth?: number
+  /** Steps of the running mean drawn over the raw line. 1 draws none. */ smooth?: number
 }
 
 const [width, height] = [960, 540]
 const plot = { left: 72, right: 24, top: 56, bottom: 56 }
-// Told apart by people who do not see all colours (Okabe and Ito).
+// Colours that people with colour blindness can distinguish (Okabe and Ito).
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000']
 const FONT = 'DejaVu Sans'
 
@@ -72,7 +72,7 @@ export function lossChart(series: readonly Series[], { title, smooth = 21 }: Cha
 
 const numberText = (value: number) => String(Number(value.toPrecision(4)))
 
-/** Round numbers from below the lowest to above the highest, about five apart. */
+/** Round numbers that enclose the lowest and the highest value, about five intervals. */
 function ticks(lowest: number, highest: number): number[] {
   if (!Number.isFinite(lowest) || !Number.isFinite(highest)) return [0, 1]
   const span = highest - lowest || Math.abs(highest) || 1
@@ -83,7 +83,7 @@ function ticks(lowest: number, highest: number): number[] {
   return Array.from({ length: Math.ceil(highest / step) - first + 1 }, (_, i) => (first + i) * step)
 }
 
-/** The mean of the `count` values around each, fewer at the ends. */
+/** The mean of the `count` values around each value, fewer at the ends. */
 function runningMean(points: Series['points'], count: number): [number, number][] {
   const half = Math.floor(count / 2)
   return points.map(([step], i) => {

@@ -1,4 +1,4 @@
-/** How much memory this process may take. */
+/** The memory budget of this process. */
 import { InputError } from '@cairn-tune/weights'
 
 const UNITS: Record<string, number> = {
@@ -31,8 +31,8 @@ export function bytesText(bytes: number): string {
 }
 
 /**
- * The smaller of the limit asked for and what the system or the container has left, this process's own share
- * included.
+ * The smaller of the requested limit and the memory available in the system or container, including this
+ * process's present share.
  */
 export function memoryBudget(limit: string | undefined): number {
   const left = process.availableMemory() + process.memoryUsage.rss()

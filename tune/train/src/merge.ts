@@ -1,6 +1,4 @@
-/**
- * An adapter folded into its base: W + scale·B·A, in the base's own dtype, as a model directory of its own.
- */
+/** Merges an adapter into its base: W + scale·B·A, in the base's own dtype, as a separate model directory. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MAGNITUDE, partsOf, readModelConfig, type Projection } from '@cairn-tune/models'
@@ -26,14 +24,14 @@ import {
 type Pair = {
   a: AdapterTensor
   b: AdapterTensor
-  /** What B·A is multiplied by. */
+  /** Factor of B·A. */
   scale: number
-  /** Lengths that rows are given (DoRA). */
+  /** Row lengths (DoRA). */
   magnitude: Float32Array | undefined
 }
 
 /**
- * Writes the merged model to `output`, which must be new or empty; weights are read, merged and written one
+ * Writes the merged model to `output`, which must be new or empty. Weights are read, merged and written one
  * at a time.
  */
 export async function mergeAdapter({
@@ -57,7 +55,8 @@ export async function mergeAdapter({
       throw new InputError(`${output}: not empty; write the merged model to a new directory`)
     const tensors = [...model.tensors.values()].map(({ name, dtype, shape, decodedFrom }): TensorToWrite => ({
       name,
-      // No file has what a quantised type was decoded to; bf16 holds about as much as those have.
+      // A quantised weight was decoded to a dtype that its file does not have. bf16 holds about the same
+      // precision.
       dtype: decodedFrom === undefined ? dtype : 'BF16',
       shape,
       bytes: () => mergedBytes(model, name, pairs.get(name)),
@@ -69,7 +68,7 @@ export async function mergeAdapter({
   }
 }
 
-/** Copies a model's text files but hf_quant_config.json: it is about weights that are quantised. */
+/** Copies a model's text files except hf_quant_config.json, which describes quantised weights. */
 export async function copyCompanions(from: string, to: string): Promise<void> {
   for (const name of MODEL_TEXTS) {
     const text = name === 'hf_quant_config.json' ? undefined : await readModelText(from, name)
@@ -77,7 +76,7 @@ export async function copyCompanions(from: string, to: string): Promise<void> {
   }
 }
 
-/** Refuses an adapter of fewer experts than the base has; of more is one that the base has no tensor for. */
+/** Rejects an adapter with fewer experts than the base. If it has more, the base lacks a tensor for one. */
 function checkExperts(adapter: string, { tensors }: Adapter, projections: readonly Projection[]): void {
   const missing = missingExperts(
     tensors.map(({ name }) => name),
@@ -137,7 +136,7 @@ async function mergedBytes(model: Checkpoint, name: string, pair: Pair | undefin
   return encodeFloats(decodedFrom === undefined ? dtype : 'BF16', weight)
 }
 
-/** weight += scale·B·A, in f64 and rounded once; rows get the adapter's lengths where it has some. */
+/** weight += scale·B·A, in f64 and rounded once. Rows get the adapter's lengths if it has some. */
 function addProduct(weight: Float32Array, { a, b, scale, magnitude }: Pair): void {
   const [n, rank] = b.shape
   const k = a.shape[1]

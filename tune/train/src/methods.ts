@@ -1,4 +1,4 @@
-/** What can be learned from, and what each way needs beside a model. */
+/** Training methods, and what each needs besides a model. */
 
 export const METHODS = ['sft', 'dpo', 'kto', 'orpo'] as const
 export type Method = (typeof METHODS)[number]
@@ -9,8 +9,8 @@ export const isPreference = (method: Method): method is Preference => method !==
 /** In the order of the op's attribute `kind`. */
 export const DPO_LOSSES = ['sigmoid', 'hinge', 'ipo'] as const
 
-/** Whether answers are compared with what the model said of them before. */
+/** Whether a method compares answers with the scores of the untrained model. */
 export const hasReference = (method: Method): boolean => method === 'dpo' || method === 'kto'
 
-/** What others start with where no learning rate is given. */
+/** Default learning rate of preference methods. */
 export const PREFERENCE_LEARNING_RATE = 1e-6

@@ -1,21 +1,21 @@
-/** What a run reports, step by step and at its end. Keys are those of metrics.jsonl. */
+/** Reports of a run, step by step and at its end. Keys are those of metrics.jsonl. */
 import type { MemoryEstimate } from './estimate.ts'
 import type { TrainConfig } from './config.ts'
 import type { RewardMetrics } from './rewards.ts'
 
 /** One optimizer step. */
 export type StepMetrics = {
-  /** Steps done, counted from 1. */
+  /** Completed steps, counted from 1. */
   step: number
   total_steps: number
-  /** Passes over the data so far, with the part of the present one. */
+  /** Passes over the data so far, including the part of the present one. */
   epoch: number
-  /** Mean over the tokens that the loss counts, or over what is compared, of the whole window. */
+  /** Mean over the tokens that the loss counts, or over comparisons, of the whole window. */
   loss: number
-  /** Length of the mean gradient, before the clip. */
+  /** Norm of the mean gradient, before clipping. */
   grad_norm: number
   learning_rate: number
-  /** Seconds of the step, with its data and without checkpoints. */
+  /** Seconds of the step, including its data but not checkpoints. */
   seconds: number
   /** Slots of the step: rows × max_seq_length, padding included. */
   slots: number
@@ -23,20 +23,20 @@ export type StepMetrics = {
   real_tokens: number
   /** Tokens that the loss counts. */
   trained_tokens: number
-  /** Slots a second. */
+  /** Slots per second. */
   tokens_per_second: number
   /** Resident memory of the process when the step ended. */
   rss_bytes: number
 } & RewardMetrics
 
-/** The loss on data that is not trained on, after a step. */
+/** The loss on evaluation data after a step. */
 export type Evaluation = {
   step: number
   /** Mean over the tokens that the loss counts. */
   loss: number
   tokens: number
   seconds: number
-  /** Whether none before was better. */
+  /** Whether no earlier evaluation was better. */
   is_best: boolean
 }
 
@@ -44,22 +44,22 @@ export type TrainOptions = {
   signal?: AbortSignal
   onStep?: (metrics: StepMetrics) => void
   threads?: number
-  /** What happens before and between the steps, a line each. */ onNote?: (line: string) => void
+  /** Reports events before and between the steps, one line each. */ onNote?: (line: string) => void
 }
 
-/** How a run ended. `interrupted` has saved a checkpoint to go on from. */
+/** How a run ended. An `interrupted` run has saved a checkpoint to resume from. */
 export type TrainResult = {
   status: 'finished' | 'interrupted'
   config: TrainConfig
-  /** Directory of the model that was trained. */
+  /** Directory of the trained model. */
   model: string
-  /** Where the examples came from. */
+  /** Source of the examples. */
   dataset: string
-  /** Rows of the data that could not be learned from; run.json says which and why. */
+  /** Rows of the data that were skipped; run.json has the details. */
   skippedRows: number
   /**
-   * `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`; empty where the
-   * run was interrupted.
+   * `<output_dir>/adapter`, or with `lora: false` the model at `<output_dir>/model`. Empty if the run was
+   * interrupted.
    */
   output: string
   steps: number
@@ -67,10 +67,10 @@ export type TrainResult = {
   metrics: readonly StepMetrics[]
   /** Evaluations of the whole run. */
   evaluations: readonly Evaluation[]
-  /** Seconds of those steps, by op, largest first. */
+  /** Seconds of those steps by op, largest first. */
   opSeconds: readonly (readonly [op: string, seconds: number])[]
   memory: MemoryEstimate
-  /** The most resident memory that the process has had, in bytes. */
+  /** Peak resident memory of the process, in bytes. */
   peakRssBytes: number
   /** Machine, threads and instruction set, for the record. */
   hardware: string

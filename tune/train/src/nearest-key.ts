@@ -1,4 +1,4 @@
-/** The known key that a mistyped one is most like, if it is like any. */
+/** The known key closest to a mistyped one, if any is close. */
 export function nearestKey(typed: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map(key => ({ key, distance: editDistance(typed.toLowerCase(), key) }))
@@ -7,7 +7,7 @@ export function nearestKey(typed: string, known: readonly string[]): string | un
   return best && best.distance <= Math.max(2, best.key.length / 3) ? best.key : undefined
 }
 
-/** Levenshtein's: letters inserted, deleted or changed. */
+/** Levenshtein distance: insertions, deletions and substitutions of letters. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * New models: a directory like any other, with random weights, for tests, memory planning, speed runs and
- * training from scratch.
+ * New models: model directories with random weights, for tests, memory planning, speed runs and training from
+ * scratch.
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,9 +24,7 @@ import { createRandom } from './random.ts'
 import { mxfp4Codes, nvfp4Codes } from './random-codes.ts'
 import { SHAPES, truncateShape, type ShapeName } from './shapes.ts'
 
-/**
- * config.json of a shape, with other values of some keys. The byte tokenizer is within every vocabulary.
- */
+/** config.json of a shape, with some keys overridden. The byte tokenizer fits every vocabulary. */
 export function configJsonOfShape(
   shape: ShapeName,
   over: Readonly<Record<string, unknown>> = {},
@@ -40,12 +38,12 @@ export function configJsonOfShape(
   return { ...json, ...over }
 }
 
-/** The same as it is read. */
+/** The same, parsed. */
 export const configOfShape = (shape: ShapeName, over?: Readonly<Record<string, unknown>>): ModelConfig =>
   parseModelConfig(`shape ${shape}`, configJsonOfShape(shape, over))
 
 /**
- * Writes a model of a shape to a new directory: norms are 1, biases 0, all else is normally distributed with
+ * Writes a model of a shape to a new directory. Norms are 1, biases 0, all else is normally distributed with
  * the configuration's spread, by seed and name.
  */
 export const writeNewModel = (
@@ -61,7 +59,7 @@ export const writeNewModel = (
     seed,
   )
 
-/** Keys of config.json with which a new model's projections are stored in NVFP4. */
+/** Keys of config.json that make a new model store its projections in NVFP4. */
 export const STORED_NVFP4 = { quantization_config: { quant_method: 'modelopt', quant_algo: 'NVFP4' } }
 
 /** The same for any config.json. */
@@ -107,10 +105,10 @@ function initial(
   { initializer_range: spread, weight_offset }: ModelConfig,
 ): Float32Array {
   const values = new Float32Array(shape.reduce((product, length) => product * length, 1))
-  // Norms multiply by 1; biases add nothing.
+  // Norms multiply by 1, biases add nothing.
   if (shape.length === 1) return values.fill(name.endsWith('norm.weight') ? 1 - weight_offset : 0)
   const { next } = createRandom(seed, ...new TextEncoder().encode(name))
-  // Box and Muller: two normal numbers of two uniform ones, the first in (0, 1].
+  // Box and Muller: two normal numbers from two uniform ones, the first in (0, 1].
   for (let i = 0; i < values.length; i += 2) {
     const radius = spread * Math.sqrt(-2 * Math.log(1 - next()))
     const angle = 2 * Math.PI * next()

@@ -1,7 +1,7 @@
 /**
- * How the micro-batches of a step, or of an evaluation, go through its program: one after the other through
- * all of it, or all of them through each of its stages where the base is streamed. The bits are the same:
- * each gradient gets its parts in the order of micro-batches either way.
+ * How the micro-batches of a step, or of an evaluation, pass through its program: one after the other through
+ * all of it, or for a streamed base all of them through each stage. The bits are the same, because each
+ * gradient gets its parts in the order of micro-batches either way.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import type { Buffers, PreparedProgram } from '@cairn-tune/program'
@@ -13,19 +13,19 @@ import type { StreamedPlans } from './plan-streamed.ts'
 import type { MicroStep } from './record-step.ts'
 import { createStreamedRun, type StreamedRun } from './run-streamed.ts'
 
-/** A micro-batch that has run; `baseline` is what kto measures its answers by. */
+/** A completed micro-batch. `baseline` is the reference point of its answers in kto. */
 type Passed = { batch: Batch; loss: number; baseline: number }
 
-/** `first` is the number of the first micro-batch, which random numbers of a step are drawn by. */
+/** `first` is the number of the first micro-batch, which determines the random numbers of a step. */
 type Pass = (
   window: Iterable<Batch>,
   options: { first?: number; signal?: AbortSignal | undefined },
 ) => AsyncGenerator<Passed>
 
-/** Runs a program on what all programs are lent and `buffers`. */
+/** Runs a program with the shared buffers and `buffers`. */
 type RunProgram = (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal) => Promise<void>
 
-/** One after the other, each in the same buffers. */
+/** Runs micro-batches one after the other in the same buffers. */
 export const runMicroBatches = (
   prepared: PreparedProgram,
   { own, scorer, run, seed }: { own: BatchBuffers; scorer: PreferenceScorer; run: RunProgram; seed: number },
@@ -51,12 +51,12 @@ type StreamedOptions = {
   plans: StreamedPlans
   arena: DeviceBuffer
   base: ReadonlyMap<string, DeviceBuffer>
-  /** What all programs are lent. */
+  /** Buffers shared by all programs. */
   shared: Buffers
   run: (bound: BoundRun, signal?: AbortSignal) => Promise<void>
 }
 
-/** A window at a time through each stage, each micro-batch in buffers of its own. */
+/** Runs a window of micro-batches through each stage, each in its own buffers. */
 export function createStreamedPasses(options: StreamedOptions): StreamedPasses {
   const { engine, config, micro, plans, ...rest } = options
   const size = config.gradient_accumulation_steps

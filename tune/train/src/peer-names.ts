@@ -1,12 +1,12 @@
 /**
- * What people bring from other trainers: other names for the same key or value, and keys that have no
- * counterpart here, each with the reason.
+ * Names in other trainers: other names of a key or value, and keys without a counterpart here, each with the
+ * reason.
  */
 import type { TrainConfig } from './config.ts'
 
 type Key = keyof TrainConfig
 
-/** Other names of a key, of transformers, TRL, PEFT, axolotl and Unsloth, and shorter ones. */
+/** Other names of a key: those of transformers, TRL, PEFT, axolotl and Unsloth, and shorter ones. */
 export const ALIASES: Readonly<Record<string, Key>> = {
   memory: 'memory_limit',
   samples: 'dataset_samples',

@@ -1,6 +1,6 @@
 /**
- * Programs whose weights come from a disk layer by layer: cut into stages, one for each layer and direction,
- * and what of the base is in memory meanwhile.
+ * Programs whose weights are streamed from a disk layer by layer: cut into stages, one for each layer and
+ * direction, with the part of the base that is in memory in each.
  */
 import { byteLength } from '@cairn-tune/ops'
 import {
@@ -21,19 +21,19 @@ export type StreamedProgram = StagedProgram & {
   plans: Plan[]
   /** The largest arena of a stage. */
   arenaBytes: number
-  /** The frozen weights that each stage reads whole, and those it reads rows of, by name. */
+  /** The frozen weights that each stage reads as a whole, and those of which it reads rows, by name. */
   weights: { whole: string[]; rows: string[] }[]
 }
 
-/** The programs of a run whose base is streamed. */
+/** The programs of a run with a streamed base. */
 export type StreamedPlans = {
-  /** What was cut: the program of a step with everything recomputed. */
+  /** The uncut program of a step, with everything recomputed. */
   whole: { program: Program; policy: RecomputePolicy }
   step: StreamedProgram
   evaluation: StreamedProgram | undefined
   /** Bytes of the largest stage of any program. */
   arenaBytes: number
-  /** What stages carry, of all micro-batches of a window. */
+  /** Bytes carried between stages, for all micro-batches of a window. */
   carriedBytes: number
 }
 
@@ -57,7 +57,7 @@ export function planAllStreamed(
   }
 }
 
-/** Cuts a program, of which everything is recomputed, where it goes over to another layer. */
+/** Cuts a program with full recomputation at the boundaries between layers. */
 function planStreamed(program: Program, base: readonly BaseWeight[]): StreamedProgram {
   const staged = cutIntoStages(program, layerOf)
   const plans = staged.stages.map(stage => planMemory(stage.program))
@@ -81,13 +81,13 @@ function planStreamed(program: Program, base: readonly BaseWeight[]): StreamedPr
   }
 }
 
-/** The layer that a weight, an adapter or a history is of; one group for all that is of none. */
+/** The layer of a weight, an adapter or a history. Everything outside of layers is one group. */
 function layerOf(input: string): string | undefined {
   const layer = /(?:^|:)model\.layers\.(\d+)\./.exec(input)?.[1]
   return layer ?? (/(?:^|:)(?:model|lm_head)\./.test(input) ? 'outside' : undefined)
 }
 
-/** The most of the base that is in memory at a time: what a stage reads, and what the next one will. */
+/** Maximum of the base in memory at a time: the weights of a stage and of the next one. */
 export function streamedBytes(
   { step, evaluation }: StreamedPlans,
   base: readonly BaseWeight[],
@@ -110,12 +110,12 @@ export function streamedBytes(
   return Math.max(...max)
 }
 
-/** The most that a weight takes on its way into the file that it is streamed from. */
+/** Maximum memory to write a weight into the file that it is streamed from. */
 export function spoolingBytes(checkpoint: Checkpoint, base: readonly BaseWeight[]): number {
   return convertedWeights(checkpoint, base).reduce((max, weight) => {
     const whole = byteLength(weight.dtype, weight.shape)
     const matrix = whole / (weight.shape.length === 3 ? (weight.shape[0] ?? 1) : 1)
-    // One matrix as the file has it, and put together; all of them where they are written to.
+    // One matrix in the file's format and assembled, plus the output for all of them.
     return Math.max(max, whole + Math.max(loadingBytes(checkpoint, weight), 2 * matrix))
   }, 0)
 }

@@ -1,5 +1,5 @@
 /**
- * Buffers and programs with which a stepper scores answers for preference methods: inputs of comparisons, and
+ * Buffers and programs for scoring answers in preference methods: inputs of comparisons, and
  * log-probabilities of answers. Supervised runs allocate none of them.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
@@ -26,7 +26,7 @@ export type PreferenceScorer = {
   write(batch: Batch): void
   /** Writes and returns the KL baseline of a micro-batch (kto). 0 for other methods. */
   writeBaseline(batch: Batch, signal?: AbortSignal): Promise<number>
-  /** Adds the rewards of the batch that was run last. */
+  /** Adds the rewards of the last batch. */
   addRewards(sums: RewardSums, batch: Batch, baseline: number): Promise<void>
   /** Scores documents with a program. */
   scoreDocuments(
@@ -103,7 +103,7 @@ export function createPreferenceScorer(options: PreferenceScorerOptions): Prefer
       addRewards(sums, units, answerScores, { ...config, baseline })
     },
     async scoreDocuments(prepared, documents, adapter, signal) {
-      // Scales of a run that has begun would depend on when it was asked.
+      // With the run's present scales, the scores would depend on the time of the call.
       const unscaled = prepared.bindings
         .filter(name => name.startsWith('amax:'))
         .map(name => [name, engine.allocate(prepared.bytesOf(name))] as const)

@@ -1,6 +1,6 @@
 /**
- * From a configuration to a run that can start: model and data read and checked, memory planned. `estimate`
- * stops here.
+ * Prepares a run from a configuration: reads and checks model and data, and plans memory. `estimate` stops
+ * here.
  */
 import { readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import type { Engine } from '@cairn-tune/native'
@@ -34,9 +34,9 @@ export type PreparedRun = {
   model: ModelConfig
   modelDirectory: string
   batches: BatchSource
-  /** Micro-batches that are evaluated and not trained on. */
+  /** Micro-batches for evaluation, which are not trained on. */
   evaluation: readonly Batch[]
-  /** What is compared, where answers are. */
+  /** Comparisons of preference methods. */
   units: readonly Comparison[]
   dataset: DataRecord
   planned: RunPlan
@@ -44,15 +44,15 @@ export type PreparedRun = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Documents of this length are assumed while none has been read yet. */
+/** Assumed length of documents before any is read. */
 const ASSUMED_LENGTH = 128
 
 /**
- * What Node itself grows by between the plan and the end of a run: code, young objects, the chart's library.
+ * Growth of Node's memory between the plan and the end of a run: code, young objects, the chart's library.
  */
 const NODE_GROWTH = 24 * 2 ** 20
 
-/** Reads everything but the weights themselves. What cannot fit is refused before the data is read. */
+/** Reads everything except the weights. A run that cannot fit is rejected before the data is read. */
 export async function prepareRun(
   config: TrainConfig,
   { signal, threads, onNote = () => undefined }: PrepareOptions,
@@ -127,7 +127,7 @@ export async function prepareRun(
   }
 }
 
-/** Refuses what a base in MXFP4 cannot be: trained in full, or stored as another recipe stores it. */
+/** Rejects full training, or storage by another recipe, for a base in MXFP4. */
 function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization }: ModelConfig): void {
   if (quantization !== 'mxfp4') return
   if (!lora)
@@ -141,7 +141,7 @@ function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization 
     )
 }
 
-/** A line for each tenth of a file. */
+/** Reports each tenth of a file. */
 function downloadNotes(onNote: (line: string) => void): NonNullable<Hub['onProgress']> {
   const reported = new Map<string, number>()
   return progress => {

@@ -1,17 +1,17 @@
 /**
- * Weights of new models that are stored in four bits: random codes under one scale, drawn as they are stored,
- * so that a model of any size is written as fast as the disk takes it.
+ * Random 4-bit weights of new models: random codes under one scale, generated directly in their storage
+ * format, so that a model of any size is written at the speed of the disk.
  */
 import { createCipheriv, createHash } from 'node:crypto'
 import { MXFP4_BLOCK, NVFP4_BLOCK } from '@cairn-tune/ops'
 import { InputError, mxfp4Names, type TensorToWrite } from '@cairn-tune/weights'
 
-/** Root of the mean square of E2M1's sixteen numbers: 0, ½, 1, 1½, 2, 3, 4, 6 of either sign. */
+/** Root mean square of E2M1's sixteen numbers: 0, ½, 1, 1½, 2, 3, 4, 6 of either sign. */
 const RMS = Math.sqrt((0.25 + 1 + 2.25 + 4 + 9 + 16 + 36) / 8)
-/** E8M0's code of 1, and E4M3's. */
+/** The codes of 1 in E8M0 and in E4M3. */
 const [E8M0_ONE, E4M3_ONE] = [127, 0x38]
 
-/** Bytes that look random, of a seed and a name: those of a cipher's key stream. */
+/** Pseudo-random bytes from a seed and a name: the key stream of a cipher. */
 function randomBytes(seed: number, name: string, count: number): Uint8Array {
   const key = createHash('sha256').update(`${seed} ${name}`).digest().subarray(0, 16)
   return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(new Uint8Array(count))
@@ -21,7 +21,7 @@ type Codes = { name: string; shape: readonly number[]; seed: number; spread: num
 
 const sizeOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
 
-/** All experts of a projection as gpt-oss has them. */
+/** All experts of a projection in gpt-oss's format. */
 export function mxfp4Codes({ name, shape, seed, spread }: Codes): TensorToWrite[] {
   const [experts = 0, rows = 0, columns = 0] = shape
   const names = mxfp4Names(name)
@@ -43,7 +43,7 @@ export function mxfp4Codes({ name, shape, seed, spread }: Codes): TensorToWrite[
   ]
 }
 
-/** A matrix as ModelOpt's NVFP4 has it. */
+/** A matrix in ModelOpt's NVFP4 format. */
 export function nvfp4Codes({ name, shape, seed, spread }: Codes): TensorToWrite[] {
   const [rows = 0, columns = 0] = shape
   if (columns % NVFP4_BLOCK !== 0)

@@ -1,11 +1,11 @@
-/** Seeded randomness for order and generated data: one key gives the same numbers on every machine. */
+/** Seeded randomness for order and generated data. One key gives the same numbers on every machine. */
 
 export type Random = {
   /** A number in [0, 1). */
   next: () => number
   /** A whole number from 0 to n - 1. */
   below: (n: number) => number
-  /** A whole number from low to high, both possible. */
+  /** A whole number from low to high, inclusive. */
   between: (low: number, high: number) => number
   pick: <T>(items: readonly T[]) => T
   /** A new array in random order. */
@@ -20,7 +20,7 @@ function mix(value: number): number {
   return (z ^ (z >>> 15)) >>> 0
 }
 
-/** A stream of its own for each key, such as (seed, epoch); sfc32 underneath. */
+/** A separate stream for each key, such as (seed, epoch), from sfc32. */
 export function createRandom(...key: readonly number[]): Random {
   let seed = 0
   for (const part of key) seed = mix(mix(seed ^ (part >>> 0)) ^ Math.floor(part / 2 ** 32))

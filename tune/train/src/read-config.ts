@@ -1,4 +1,4 @@
-/** A configuration from a YAML text and flags: names, values, and what single keys cannot say. */
+/** Parses a configuration from a YAML text and flags: names, values, and checks across keys. */
 import { InputError } from '@cairn-tune/weights'
 import { parse as parseYaml } from 'yaml'
 import { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
@@ -14,7 +14,7 @@ function canonical(key: string): string {
   return Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name
 }
 
-/** Reads a YAML text and flags (`--key value`, `--key=value`, `--flag`); flags win. */
+/** Parses a YAML text and flags (`--key value`, `--key=value`, `--flag`). Flags override the text. */
 export function readConfig({
   path = 'config',
   yaml,
@@ -48,7 +48,7 @@ export function readConfig({
   return { ...parsed.data, learning_rate: PREFERENCE_LEARNING_RATE }
 }
 
-/** Which methods read a key; others refuse it, for it would do nothing. */
+/** Methods that use a key. Others reject it, because it would have no effect. */
 const OF_METHODS: Readonly<Partial<Record<keyof TrainConfig, readonly Method[]>>> = {
   beta: ['dpo', 'kto', 'orpo'],
   loss_type: ['dpo'],
@@ -82,7 +82,7 @@ function checkMethod(config: TrainConfig, given: ReadonlySet<string>): void {
     )
 }
 
-/** A file may say a thing under one of its names. */
+/** Sets a key once: a file may not use two of its names. */
 function setOnce<T>(
   settings: Map<string, T>,
   name: string,
@@ -96,7 +96,7 @@ function setOnce<T>(
   settings.set(name, setting)
 }
 
-/** A value under the name it has here. */
+/** Our name of a value. */
 function ownValue(key: string, value: unknown): unknown {
   const names = Object.hasOwn(VALUE_ALIASES, key) ? VALUE_ALIASES[key as keyof TrainConfig] : undefined
   return typeof value === 'string' && names && Object.hasOwn(names, value) ? names[value] : value
@@ -128,7 +128,7 @@ function parseYamlObject(path: string, text: string): Record<string, unknown> {
   throw new InputError(`${path}: must contain keys and values, got ${JSON.stringify(value)}`)
 }
 
-/** Keys whose values are taken as they are typed, so that `--model 7` is the name "7". */
+/** Keys whose values are taken as typed, so that `--model 7` is the name "7". */
 const textKeys = [
   'model',
   'dataset',
@@ -154,7 +154,7 @@ function parseFlags(flags: readonly string[]): [string, unknown][] {
   return found
 }
 
-/** Keys whose flags are lists with commas. */
+/** Keys whose flags are comma-separated lists. */
 const LISTS = new Set(['lora_target_modules', 'dataset_columns'])
 
 /** Keys whose flags are names with numbers: q_proj=8,v_proj=4. */
@@ -176,7 +176,7 @@ function parseFlagValue(key: string, text: string): unknown {
   return typeof value === 'object' ? text : value
 }
 
-/** What single keys cannot say. */
+/** Checks that involve several keys. */
 function checkTogether(config: TrainConfig): void {
   const { recipe, matmul, lora, adam_beta1: beta1, adam_beta2: beta2 } = config
   const isQuantized = QUANTIZED_RECIPES.includes(recipe)

@@ -1,4 +1,4 @@
-/** Data of a run: what is trained on, and what is evaluated between steps, as tokens in micro-batches. */
+/** Data of a run, for training and for evaluation between steps, as tokens in micro-batches. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { ModelConfig } from '@cairn-tune/models'
@@ -14,7 +14,7 @@ import { hashOf, idsOf, type Hub, type RunData, type Source } from './run-data.t
 import { checkSkipped, summarise } from './data/skips.ts'
 import { cacheRoot, tokenizeCached } from './data/token-cache.ts'
 
-/** Fewer examples are tokenised anew in less time than a person notices. */
+/** Minimum number of examples to cache. Tokenising fewer takes less time than a person notices. */
 const WORTH_KEEPING = 1000
 
 export async function readData(
@@ -43,7 +43,7 @@ export async function readData(
     : await readExamplesOf(source, options)
 }
 
-/** Data of a run that learns from examples, with the tokenizer that is given. */
+/** Data of a run that trains on examples, with the given tokenizer. */
 export async function readExamplesOf(source: Source, options: BatchOptions): Promise<RunData> {
   const { config } = source
   const read = await readDocuments(config.dataset, source, {
@@ -98,14 +98,14 @@ async function readDocuments(name: string, { config, directory, tokenizer, hub }
   return { documents, record }
 }
 
-/** What is trained on, and what is kept from it. */
+/** Splits documents into those for training and those for evaluation. */
 async function partDocuments(
   documents: Documents['documents'],
   source: Source,
 ): Promise<{ training: Documents['documents']; evaluation: Documents['documents'] }> {
   const { eval_dataset: name, eval_split: split, seed } = source.config
   if (name !== undefined) {
-    // Generated problems have a half that is never taught.
+    // Generated problems have a half that is never trained on.
     const read = await readDocuments(name, source, {
       split: name.startsWith('problems:') ? 'test' : 'validation',
     })
@@ -119,7 +119,7 @@ async function partDocuments(
   )
 }
 
-/** Everything that decides which ids a text has. */
+/** Everything that determines the ids of a text. */
 async function fingerprint(directory: string): Promise<string> {
   const hash = createHash('sha256')
   for (const name of TOKENIZER_TEXTS) {

@@ -1,4 +1,4 @@
-/** Data of a run that compares answers. */
+/** Data of a run with a preference method. */
 import { InputError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createSource, type BatchOptions } from './data/batches.ts'
@@ -47,7 +47,7 @@ export async function readPreferences(source: PreferenceSource, options: BatchOp
   }
 }
 
-/** A rating as a document of its own, for the hash of what is learned. */
+/** A rating as a document, for the hash of the training data. */
 const signOf = ({ sign }: Comparison) => [{ tokens: Int32Array.of(sign), isTrained: new Uint8Array(1) }]
 
 async function readUnits(name: string, split: string, { config, tokenizer, hub }: PreferenceSource) {
@@ -102,7 +102,7 @@ function mismatchParts(
   return { training: crossed(training), evaluation: crossed(evaluation) }
 }
 
-/** Every unit once; the last micro-batch is filled up with rows of padding. */
+/** Every unit once. Rows of padding fill the last micro-batch. */
 function evaluationRows(
   units: readonly Comparison[],
   { batchSize, maxSeqLength }: BatchOptions,

@@ -3,7 +3,7 @@ import { MATMULS, RECIPES, RECIPE_TABLE, type MatmulSpec, type Recipe, type Reci
 
 type Row = { recipe: Recipe; spec: RecipeSpec; matmul: MatmulSpec; name: string; isDefault: boolean }
 
-/** A row for each recipe and each arithmetic it may have. */
+/** One row for each recipe and each of its arithmetics. */
 function rows(): Row[] {
   return RECIPES.flatMap(recipe => {
     const spec: RecipeSpec = RECIPE_TABLE[recipe]
@@ -20,7 +20,7 @@ const ALWAYS: readonly (readonly [string, string])[] = [
   ['embeddings, norms, rotary, SwiGLU', 'no matmul; computed in f32'],
 ]
 
-/** What the terminal shows. */
+/** Text for the terminal. */
 export function recipesText(): string {
   const cells = rows().map(({ recipe, spec, matmul, name, isDefault }) => [
     recipe,

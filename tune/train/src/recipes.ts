@@ -1,13 +1,13 @@
 /**
- * Recipes: how the frozen base is stored and what its matmuls multiply in. The one table: engine,
- * configuration, result tables, docs and `cairn-tune recipes` follow it (contract T2).
+ * Recipes: the storage of the frozen base and the arithmetic of its matmuls. Engine, configuration, result
+ * tables, docs and `cairn-tune recipes` all follow this table (contract T2).
  *
- * Only the projections of the layers have a recipe. Embeddings, norms and head stay as they are, adapters are
+ * Only the projections of the layers have a recipe. Embeddings, norms and head stay unchanged, adapters are
  * f32 and multiply in bf16, softmax is f32.
  */
 import type { Dtype, LinearArithmetic } from '@cairn-tune/ops'
 
-/** What the matmuls of the base's projections multiply in. `arithmetic` is the op table's name of it. */
+/** Arithmetic of the matmuls of the base's projections. `arithmetic` is its name in the op table. */
 export type MatmulSpec = { arithmetic: LinearArithmetic; forward: string; backward: string; doc: string }
 
 export const MATMULS = {
@@ -41,17 +41,17 @@ export const MATMULS = {
 export type MatmulName = keyof typeof MATMULS
 
 export type RecipeSpec = {
-  /** Its column in the tables of results. */
+  /** Its column in result tables. */
   column: string
-  /** How the projections of the base are stored. */
+  /** Storage of the base's projections. */
   storage: Dtype
-  /** The arithmetic, or the one it has unless another is chosen. */
+  /** The arithmetic, or the default if there are choices. */
   matmul: MatmulName
-  /** Others that `matmul` may choose. */
+  /** Other values that `matmul` may have. */
   choices: readonly MatmulName[]
-  /** What an element of the stored base is worth. */
+  /** Formula of an element of the stored base. */
   formula: string
-  /** Bits an element takes, scales included. */
+  /** Bits per element, including scales. */
   bits: number
 }
 
@@ -101,9 +101,7 @@ export const RECIPE_TABLE = {
 
 export type Recipe = keyof typeof RECIPE_TABLE
 export const RECIPES = Object.keys(RECIPE_TABLE) as Recipe[]
-/**
- * Recipes that choose their arithmetic: a base stored quantised, multiplied in bf16 unless asked otherwise.
- */
+/** Recipes with a choice of arithmetic: the base is stored quantised, and multiplied in bf16 by default. */
 export const QUANTIZED_RECIPES: readonly Recipe[] = RECIPES.filter(
   name => RECIPE_TABLE[name].choices.length > 0,
 )

@@ -7,7 +7,7 @@ import { DPO_LOSSES, type Preference } from './methods.ts'
 export const recordScores = (g: Recorder, logps: Tensor, sequences: number): Tensor =>
   g.segment_sums({ x: logps, segments: g.input('segments', 'i32', logps.shape) }, { count: sequences }).y
 
-/** Sequences that a micro-batch has room for, by the documents that it has: each is one. */
+/** Maximum sequences of a micro-batch with this many boundaries, each being a document. */
 export const sequencesFor = (boundaries: number): number => 2 * Math.ceil(boundaries / 2)
 
 /** Records the sum of the losses of a micro-batch. */

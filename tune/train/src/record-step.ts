@@ -1,8 +1,7 @@
 /**
- * The programs of a training step (contract T7): one for a micro-batch, which adds its gradients to the
- * sums of the window, then one for the norm and one for the update. Everything they need is known from the
- * model and the configuration, so they are recorded, and their memory is known, before any weight or document
- * is read.
+ * The programs of a training step (contract T7): one for a micro-batch, which adds its gradients to the sums
+ * of the window, then one for the norm and one for the update. They depend only on the model and the
+ * configuration, so they are recorded, and their memory is known, before any weight or document is read.
  */
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import {
@@ -30,7 +29,7 @@ import { isPreference } from './methods.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 import { recordComparisons, recordScores, sequencesFor } from './record-preference.ts'
 
-/** What is trained: f32, under the name it has in an adapter or a checkpoint. */
+/** A trained tensor: f32, with its name in an adapter or a checkpoint. */
 export type Trained = { name: string; shape: Shape }
 
 export type MicroStep = {
@@ -39,10 +38,10 @@ export type MicroStep = {
   slots: number
   /** Length of its cuSeqlens. */
   boundaries: number
-  /** The frozen weights; none where all are trained. */
+  /** The frozen weights. Empty if all are trained. */
   base: BaseWeight[]
   trained: Trained[]
-  /** Largest magnitudes of activations over the last steps, where the arithmetic scales by them. */
+  /** Largest magnitudes of activations over the last steps, for arithmetics that scale by them. */
   histories: Trained[]
 }
 
@@ -50,12 +49,12 @@ export type MicroStep = {
 export const gradientOf = (name: string) => `grad:${name}`
 
 /**
- * Storage of a base weight under a recipe: quantised where it is a projection of a layer that the recipe
- * covers, and as the file has it elsewhere.
+ * Storage of a base weight under a recipe: quantised if the recipe covers its projection, otherwise as in the
+ * file.
  */
 export function storageOf(name: string, config: TrainConfig, model: ModelConfig): Dtype | undefined {
   const { storage } = RECIPE_TABLE[config.recipe]
-  // A base that comes in MXFP4 stays as it is: its experts in that, all else plain.
+  // A base in MXFP4 stays as it is: its experts in MXFP4, all else unquantised.
   if (model.quantization === 'mxfp4')
     return partsOf(model).projectionOf.get(name)?.experts === undefined ? undefined : 'mxfp4'
   return storage !== 'bf16' && isCovered(projectionLayer(model, name), config, model) ? storage : undefined
@@ -73,12 +72,12 @@ export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Li
   return name === 'bf16' ? compute_dtype : MATMULS[name].arithmetic
 }
 
-/** Three words that stochastic rounding and dropout draw from: the seed, low word first, and the micro-batch. */
+/** Key of stochastic rounding and dropout, three words: the seed, low word first, and the micro-batch. */
 export const RANDOM = 'random'
-/** Which slots hold a document's token, and how many the loss counts. */
+/** Inputs: which slots hold a document's token, and how many the loss counts. */
 export const [IS_REAL, COUNTED] = ['is_real', 'counted'] as const
 
-/** How the base's projections round under a recipe. */
+/** Rounding of the base's projections under a recipe. */
 function roundingOf(
   config: TrainConfig,
   model: ModelConfig,
@@ -98,15 +97,15 @@ function roundingOf(
 
 type LossOptions = {
   boundaries: number
-  /** How a weight that no recipe quantises is stored. */
+  /** Storage of a weight that no recipe quantises. */
   plainDtype: (name: string) => Dtype
-  /** Whether it is one of a step, which is trained on. */
+  /** Whether the program belongs to a training step. */
   trains: boolean
-  /** Whether log-probabilities of answers are all that is asked for, and if so whether of the base alone. */
+  /** Set if only log-probabilities of answers are needed: of the base alone, or with its adapter. */
   scores?: 'base' | 'adapted'
 }
 
-/** Records the loss of a micro-batch, or what it says of answers. */
+/** Records the loss of a micro-batch, or its scores of answers. */
 function recordLoss(
   g: Recorder,
   model: ModelConfig,
@@ -168,12 +167,12 @@ function recordLoss(
   return { outputs: outputs(), slots, weightsByName, adapters, amaxHistories }
 }
 
-/** `balance` is a part of the loss, and added to it. */
+/** `balance` is a term of the loss, and included in it. */
 type Outputs = Record<string, Tensor> & { loss?: Tensor; balance?: Tensor }
 
 /**
- * The loss of documents that are not trained on. Magnitudes are read and not observed, so that an evaluation
- * changes nothing of the run.
+ * The loss of documents that are not trained on. It reads magnitudes without recording new ones, so that an
+ * evaluation does not affect the run.
  */
 export function recordEvaluation(
   model: ModelConfig,
@@ -185,7 +184,7 @@ export function recordEvaluation(
   return g.finish(recordLoss(g, model, config, { boundaries, plainDtype, trains: false }).outputs)
 }
 
-/** What the base alone, or the model with its adapter, says of answers: the log-probability of each. */
+/** Records the log-probability of each answer, by the base alone or with its adapter. */
 export function recordAnswers(
   model: ModelConfig,
   config: TrainConfig,
@@ -197,7 +196,7 @@ export function recordAnswers(
   return g.finish(recordLoss(g, model, config, { boundaries, plainDtype, trains: false, scores }).outputs)
 }
 
-/** Records a micro-batch of documents with at most so many boundaries. */
+/** Records a micro-batch of documents with at most `boundaries` boundaries. */
 export function recordMicroStep(
   model: ModelConfig,
   config: TrainConfig,
@@ -232,7 +231,8 @@ export function recordMicroStep(
 }
 
 /**
- * Each gradient is added to its sum right after its last part is made, so that no two need memory at a time.
+ * Moves the addition of each gradient right after its last part, so that no two gradients need memory at a
+ * time.
  */
 function accumulateEarly(program: Program): Program {
   const isSum = (step: Step) => step.op === 'accumulate'

@@ -19,16 +19,16 @@ export function recordNorm(trained: readonly Trained[], config: TrainConfig): Pr
 }
 
 /**
- * Norms and biases of a model trained in full do not decay; all of an adapter does, its magnitudes too, as
- * with PEFT under transformers' trainer.
+ * Norms and biases of a model trained in full do not decay. All tensors of an adapter do, including
+ * magnitudes, as with PEFT under transformers' trainer.
  */
 const decayOf = ({ shape }: Trained, config: TrainConfig) =>
   config.lora || shape.length > 1 ? config.weight_decay : 0
 
-/** A tensor that steps change and checkpoints keep. */
+/** A tensor that steps modify and checkpoints save. */
 export type StateTensor = { name: string; dtype: Dtype; shape: Shape }
 
-/** How an optimizer stores the mean and the mean square of a gradient. */
+/** Storage of the first and second moment of a gradient, by optimizer. */
 const MOMENTS = { adamw: ['f32', 'f32'], adamw_8bit: ['dynamic8', 'dynamic8_unsigned'] } as const satisfies {
   [O in TrainConfig['optimizer']]: readonly [m: Dtype, v: Dtype]
 }
@@ -45,7 +45,7 @@ export function momentsOf(
   ]
 }
 
-/** Everything that a step changes: what is trained, its moments, and histories. */
+/** Everything that a step modifies: trained tensors, their moments, and histories. */
 export const stateTensors = (
   { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
   config: TrainConfig,
@@ -54,10 +54,10 @@ export const stateTensors = (
   ...histories.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
 ]
 
-/** Whether a tensor of the state is neither weight nor adapter: such start from zero. */
+/** Whether a state tensor is neither weight nor adapter. Such tensors start from zero. */
 export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
 
-/** AdamW over everything trained, in place; histories move on by a step. */
+/** Records AdamW over all trained tensors, in place, and shifts the histories by a step. */
 export function recordUpdate(
   { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
   config: TrainConfig,

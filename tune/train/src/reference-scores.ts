@@ -1,6 +1,7 @@
 /**
- * What the reference says of every answer of a run, asked once before the first step and kept by a hash of
- * everything that decides it, so that a run that goes on, or one with another beta, does not ask again.
+ * Scores of every answer of a run by the reference, computed once before the first step and cached under a
+ * hash of everything that determines them, so that a resumed run, or one with another beta, does not compute
+ * them again.
  */
 import { createHash } from 'node:crypto'
 import { readFile, readdir, realpath, stat } from 'node:fs/promises'
@@ -15,10 +16,10 @@ import { hasReference } from './methods.ts'
 import type { Stepper } from './stepper.ts'
 import type { Trained } from './record-step.ts'
 
-/** Raise when the same run would be told other numbers. */
+/** Raise when the scores of the same run change. */
 const VERSION = '1'
 
-/** Settings that decide what the base says; adapters change nothing of it. */
+/** Settings that affect the base's scores. Adapters do not. */
 const DECISIVE = [
   'recipe',
   'matmul',
@@ -99,7 +100,7 @@ async function hashOf({ config, modelDirectory, units }: ReferenceOptions): Prom
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Places, sizes and times of a model's files: another model has others. */
+/** Paths, sizes and times of a model's files, which identify the model. */
 async function filesOf(model: string): Promise<unknown[]> {
   const isDirectory = (await stat(model)).isDirectory()
   const names = isDirectory ? (await readdir(model)).toSorted() : ['']

@@ -1,9 +1,9 @@
-/** How much of a base a run holds in memory. */
+/** Memory of a base in a run. */
 import { byteLength, type Dtype, type Shape } from '@cairn-tune/ops'
 import { headName, type ModelConfig } from '@cairn-tune/models'
 import { loadingBytes, type Checkpoint } from '@cairn-tune/weights'
 
-/** What the system maps around an address that is read for the first time (`fault_around_bytes`). */
+/** Bytes that the system maps around an address on its first read (`fault_around_bytes`). */
 const READAHEAD_BYTES = 64 * 1024
 const EMBEDDINGS = 'model.embed_tokens.weight'
 
@@ -11,8 +11,9 @@ type Weight = { name: string; dtype: Dtype; shape: Shape }
 type Reads = { checkpoint: Checkpoint; model: ModelConfig; tokenIds: ReadonlySet<number> | undefined }
 
 /**
- * Bytes of a base. Every weight is read whole in a step but one: of embeddings that lie in the mapped file,
- * and do not make logits too, only rows of tokens that the data has. Before the data is read all count.
+ * Resident bytes of a base. A step reads every weight as a whole except one: of embeddings in the mapped file
+ * that are not also the head, it reads only the rows of tokens in the data. Before the data is read, all rows
+ * count.
  */
 export function residentBytes(base: readonly Weight[], { checkpoint, model, tokenIds }: Reads): number {
   return base.reduce((sum, weight) => {
@@ -22,7 +23,7 @@ export function residentBytes(base: readonly Weight[], { checkpoint, model, toke
   }, 0)
 }
 
-/** Bytes that are read of a mapped weight of which only rows of tokens are. */
+/** Bytes read of a mapped weight of which only token rows are used. */
 export function rowBytes(
   { dtype, shape }: Pick<Weight, 'dtype' | 'shape'>,
   tokenIds: ReadonlySet<number> | undefined,
@@ -31,7 +32,7 @@ export function rowBytes(
   return tokenIds ? Math.min(bytes, pagesOf(tokenIds, bytes / (shape[0] ?? 1))) : bytes
 }
 
-/** Bytes around the rows of tokens; what a row shares with its neighbour counts once. */
+/** Bytes around the rows of tokens. What a row shares with its neighbour counts once. */
 function pagesOf(ids: ReadonlySet<number>, width: number): number {
   const pages = new Set<number>()
   for (const id of ids)
@@ -41,6 +42,6 @@ function pagesOf(ids: ReadonlySet<number>, width: number): number {
       page++
     )
       pages.add(page)
-  // The file does not begin a tensor where the system begins what it maps.
+  // One more, because a tensor need not start at the boundary of a mapped range.
   return (pages.size + 1) * READAHEAD_BYTES
 }

@@ -1,14 +1,17 @@
-/** What a step that compares answers reports: rewards as TRL defines them, and what they are made of. */
+/** Reports of a preference step: rewards as TRL defines them, and their inputs. */
 import type { Comparison } from './data/comparisons.ts'
 import type { Method } from './methods.ts'
 
-/** Sums over the answers of a step. A pair has one of each; an answer rated alone is one of either. */
+/**
+ * Sums over the answers of a step. A pair has one chosen and one rejected; a single rated answer is one of
+ * either.
+ */
 export type RewardSums = {
   chosen: { answers: number; reward: number; logps: number }
   rejected: { answers: number; reward: number; logps: number }
   /** Pairs whose chosen answer has the higher reward. */
   ordered: number
-  /** Baselines of kto, of which each micro-batch has one. */
+  /** Baselines of kto, one per micro-batch. */
   baselines: number[]
 }
 
@@ -22,8 +25,8 @@ export const noRewards = (): RewardSums => ({
 type Settings = { method: Method; beta: number; baseline: number }
 
 /**
- * Adds a micro-batch. `scores` are log-probabilities of its sequences in order. In orpo, which has no
- * reference, the reward is that of the mean over tokens, and so are the log-probabilities reported.
+ * Adds a micro-batch. `scores` are log-probabilities of its sequences in order. orpo has no reference, so its
+ * rewards and reported log-probabilities are means over tokens.
  */
 export function addRewards(
   sums: RewardSums,
@@ -48,15 +51,15 @@ export function addRewards(
   }
 }
 
-/** Mean distance from the reference of what is mismatched, and no less than 0 (kto). */
+/** Mean distance of the mismatched sequences from the reference, at least 0 (kto). */
 export function baselineOf(units: readonly Comparison[], scores: Float32Array): number {
   const sum = units.reduce((all, { reference }, i) => all + (scores[i] ?? NaN) - (reference.at(-1) ?? NaN), 0)
   return Math.max(0, sum / units.length)
 }
 
-/** Keys of metrics.jsonl of a step that compares. */
+/** Keys of metrics.jsonl for a preference step. */
 export type RewardMetrics = {
-  /** β times how much likelier the chosen answers are than by the reference, in logarithms; a mean. */
+  /** Mean of β times the log-ratio of the chosen answers to the reference. */
   rewards_chosen?: number
   rewards_rejected?: number
   /** The difference of the two. */
@@ -70,7 +73,7 @@ export type RewardMetrics = {
   kl?: number
 }
 
-/** Means; what a step has none of is left out. */
+/** Means. Keys without a value are left out. */
 export function rewardMetrics(sums: RewardSums | undefined): RewardMetrics {
   if (!sums) return {}
   const { chosen, rejected, ordered, baselines } = sums

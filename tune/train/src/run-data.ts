@@ -1,4 +1,4 @@
-/** What data a run has read, and the record of it. */
+/** The data of a run, and its record. */
 import { createHash } from 'node:crypto'
 import type { ModelTokenizer, resolveRepo } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
@@ -16,11 +16,11 @@ export type DataRecord = {
   truncated: number
   dropped: number
   tokens: number
-  /** Rows of the data that are not learned from. */
+  /** Skipped rows of the data. */
   skipped: SkipSummary
-  /** Documents that are evaluated and not trained on. */
+  /** Number of evaluation documents. */
   evaluated: number
-  /** Hash of what the model is taught, in order. */
+  /** Hash of the training data, in order. */
   hash: string
 }
 
@@ -28,25 +28,25 @@ export type RunData = {
   batches: BatchSource
   /** Batches of the evaluation, in order; empty if there is none. */
   evaluation: readonly Batch[]
-  /** What is compared, in training and in evaluation; empty where examples are learned. */
+  /** Comparisons for training and evaluation. Empty for supervised runs. */
   units: readonly Comparison[]
-  /** No micro-batch has more of them. */
+  /** Maximum boundaries of a micro-batch. */
   maxBoundaries: number
-  /** Every token that is read, padding too. */
+  /** Every token that is read, including padding. */
   tokenIds: ReadonlySet<number>
   dataset: DataRecord
 }
 
 export type Source = { config: TrainConfig; directory: string; tokenizer: ModelTokenizer; hub: Hub }
 
-/** Every token of some documents, and what rows are filled up with. */
+/** Every token of some documents, and the padding token. */
 export function idsOf(documents: readonly Pick<Document, 'tokens'>[], padding: number): Set<number> {
   const ids = new Set([padding])
   for (const { tokens } of documents) for (const id of tokens) ids.add(id)
   return ids
 }
 
-/** Hash of what the model is taught, in order. */
+/** Hash of the training data, in order. */
 export function hashOf(documents: readonly Document[]): string {
   const hash = createHash('sha256')
   for (const { tokens, isTrained } of documents)

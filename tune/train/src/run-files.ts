@@ -1,5 +1,5 @@
 /**
- * What a run leaves in output_dir beside checkpoints: run.json, metrics.jsonl, the loss chart, and the
+ * Files of a run in output_dir, other than checkpoints: run.json, metrics.jsonl, the loss chart, and the
  * adapter or model (contract T4).
  */
 import { appendFile, readFile, readdir, rm, stat } from 'node:fs/promises'
@@ -32,7 +32,7 @@ import type { Trained } from './record-step.ts'
 
 const METRICS = 'metrics.jsonl'
 const RUN = 'run.json'
-/** Everything a run writes; nothing else in the directory is ever removed. */
+/** Everything a run writes. Nothing else in the directory is ever removed. */
 const WRITTEN = [
   METRICS,
   RUN,
@@ -47,8 +47,8 @@ const WRITTEN = [
 ]
 
 /**
- * `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is not known before an engine
- * runs.
+ * `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is known only after an engine
+ * starts.
  */
 export function hardwareText(threads: number, isa?: string): string {
   const [first] = cpus()
@@ -70,8 +70,7 @@ async function earlierRun(directory: string): Promise<string[]> {
 }
 
 /**
- * An earlier run in output_dir is an error unless the configuration says what to do with it. Nothing is
- * written yet.
+ * Throws for an earlier run in output_dir unless the configuration says what to do with it. Writes nothing.
  */
 export async function checkOutput({ output_dir: directory, resume, overwrite }: TrainConfig): Promise<void> {
   const earlier = await earlierRun(directory)
@@ -89,12 +88,12 @@ export const directoryExists = (directory: string): Promise<boolean> =>
     () => false,
   )
 
-/** Makes output_dir, for a run that is known to start. */
+/** Creates output_dir for a run that is certain to start. */
 export const makeOutput = (directory: string): Promise<void> => makeDirectory(directory, 'output_dir')
 
 /**
- * Removes an earlier run that is not resumed. Called when the new one is known to start, with the lock
- * on output_dir.
+ * Removes an earlier run that is not resumed. Call it when the new one is certain to start, with the lock on
+ * output_dir.
  */
 export async function clearOutput({ output_dir: directory, resume }: TrainConfig): Promise<void> {
   if (resume) return
@@ -104,7 +103,7 @@ export async function clearOutput({ output_dir: directory, resume }: TrainConfig
 export const writeRunFile = (directory: string, content: Record<string, unknown>) =>
   writeTextAtomically(join(directory, RUN), `${JSON.stringify(content, null, 2)}\n`)
 
-/** Lines of metrics.jsonl, of which a killed run may have left half a one. */
+/** Lines of metrics.jsonl. A killed run may have left half a line. */
 export async function readMetrics(directory: string): Promise<StepMetrics[]> {
   const text = await readFile(join(directory, METRICS), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
@@ -116,7 +115,7 @@ export async function readMetrics(directory: string): Promise<StepMetrics[]> {
     .map(line => JSON.parse(line) as StepMetrics)
 }
 
-/** Removes the metrics of steps after `lastStep`, which are run again. */
+/** Removes the metrics of steps after `lastStep`, which are repeated. */
 export async function truncateMetrics(directory: string, lastStep: number): Promise<void> {
   const kept = (await readMetrics(directory)).filter(({ step }) => step <= lastStep)
   await writeTextAtomically(
@@ -132,7 +131,7 @@ export async function appendMetrics(directory: string, metrics: StepMetrics): Pr
   })
 }
 
-/** loss.svg and loss.png of all steps of the run. */
+/** Writes loss.svg and loss.png for all steps of the run. */
 export async function writeLossChart(directory: string, title: string): Promise<void> {
   const points = (await readMetrics(directory)).map(({ step, loss }): [number, number] => [step, loss])
   const svg = lossChart([{ name: 'loss', points }], { title })
@@ -144,12 +143,12 @@ export async function writeLossChart(directory: string, title: string): Promise<
 export type Trainable = {
   config: TrainConfig
   trained: readonly Trained[]
-  /** The bytes of what was trained, by name. */
+  /** Reads a trained tensor's bytes, by name. */
   read: (name: string) => Promise<Uint8Array>
   modelDirectory: string
-  /** Where it goes. */
+  /** The destination. */
   path: string
-  /** Linears that have an adapter, by the last part of their names. */
+  /** Linears with an adapter, by the last part of their names. */
   modules: readonly string[]
 }
 

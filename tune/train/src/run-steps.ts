@@ -61,7 +61,7 @@ export async function runSteps({
     )
     await events?.write(step, { 'eval/loss': loss })
   }
-  // One that was cut short by the end of the process that the run was begun in.
+  // An evaluation is missing if the earlier process ended before it was complete.
   const isOpen = evaluator?.isDue(from.step, totalSteps) && evaluator.all.at(-1)?.step !== from.step
   if (evaluator && from.step > 0 && isOpen) await evaluate(evaluator)
   while (step < totalSteps && !evaluator?.isOver()) {
@@ -115,7 +115,7 @@ export async function runSteps({
       onStep?.(done)
       if (evaluator?.isDue(step, totalSteps)) await evaluate(evaluator)
     } catch (error) {
-      // A step that was cut short or went astray changed nothing: what is saved is the last whole one.
+      // An aborted or diverged step changed nothing, so this saves the last complete one.
       await save()
       if (signal?.aborted && step > 0) return { status: 'interrupted', step, metrics }
       throw error
@@ -126,7 +126,7 @@ export async function runSteps({
   return { status: 'finished', step, metrics }
 }
 
-/** The micro-batches of a step, made one at a time, and the position after them. */
+/** The micro-batches of a step, created one at a time, and the position after them. */
 function createWindow(
   source: BatchSource,
   start: DataPosition,

@@ -1,14 +1,14 @@
 /**
- * Runs a program in stages over a window of micro-batches: all of them pass a layer while the next one's
- * weights are read in, then its own are let go. A step so reads the weights twice, however many micro-batches
- * it has.
+ * Runs a program in stages over a window of micro-batches: all of them pass a layer while the next layer's
+ * weights are loaded, then its own are released. So a step reads the weights twice, for any number of
+ * micro-batches.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { prepare, type Buffers, type Plan, type Program, type ByteRange } from '@cairn-tune/program'
 import type { StreamedProgram } from './plan-streamed.ts'
 
 export type StreamedRun = {
-  /** Runs the program on so many of the micro-batches, the first ones, in their order. */
+  /** Runs the program on the first `count` micro-batches, in order. */
   run(count: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -17,10 +17,10 @@ type StreamedOptions = {
   streamed: StreamedProgram
   /** At least as large as the largest stage. */
   arena: DeviceBuffer
-  /** For what stages carry: the bytes of one micro-batch, as many times as a window has. */
+  /** Memory for carried tensors: the bytes of one micro-batch times the size of a window. */
   carried: DeviceBuffer
   base: ReadonlyMap<string, DeviceBuffer>
-  /** What all programs are lent, and what each micro-batch of a window lends. */
+  /** Buffers that all programs share, and those of each micro-batch of a window. */
   shared: Buffers
   lent: readonly Buffers[]
   run: (bound: BoundRun, signal?: AbortSignal) => Promise<void>
@@ -54,7 +54,7 @@ export function createStreamedRun(options: StreamedOptions): StreamedRun {
           isWhole = true
         } finally {
           await reading
-          // No more than this layer and the next are in memory, and none after a window that was cut short.
+          // At most this layer and the next are in memory, and none after an aborted window.
           const kept = isWhole ? (next?.all ?? []) : []
           for (const weight of [...all, ...(next?.all ?? [])])
             if (!kept.includes(weight)) engine.letGo(weight)
@@ -66,7 +66,7 @@ export function createStreamedRun(options: StreamedOptions): StreamedRun {
 
 type StageToBind = { program: Program; plan: Plan | undefined; spans: ReadonlyMap<string, ByteRange> }
 
-/** A stage on the memory of each micro-batch, bound once and not looked up in every run. */
+/** Binds a stage to the memory of each micro-batch once, instead of in every run. */
 function bindStage(
   { engine, arena, carried, shared, lent, streamed }: StreamedOptions,
   { program, plan, spans }: StageToBind,

@@ -16,7 +16,7 @@ const decays: Record<Schedule['lr_scheduler_type'], (progress: number) => number
   constant_with_warmup: () => 1,
 }
 
-/** Steps of the warm-up, given as such or as a share of all. */
+/** Steps of the warm-up, given as a number or as a share of all. */
 export const warmupSteps = (
   { warmup_steps: steps, warmup_ratio: ratio }: { warmup_steps: number; warmup_ratio: number },
   totalSteps: number,

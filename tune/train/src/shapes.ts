@@ -46,7 +46,7 @@ const llama3 = (isTied: boolean, factor: number, ...all: Sizes) => ({
   max_position_embeddings: 131072,
 })
 
-/** Heads of a Qwen2 have no size of their own. */
+/** Qwen2 does not set the size of its heads. */
 const qwen2 = (isTied: boolean, ...all: Sizes) => {
   const { head_dim: _derived, ...keys } = sizes(all)
   return {
@@ -139,8 +139,8 @@ export const SHAPES = {
 export type ShapeName = keyof typeof SHAPES
 
 /**
- * Keys that cut a shape to its first layers, with a vocabulary as much smaller, so that the parts of a step
- * keep their shares of its time.
+ * Keys that reduce a shape to its first layers, with a proportionally smaller vocabulary, so that the parts
+ * of a step keep their shares of its time.
  */
 export function truncateShape(shape: ShapeName, layers: number): Record<string, number> {
   const { vocab_size, num_hidden_layers } = SHAPES[shape]

@@ -74,7 +74,7 @@ function initialValues(
   }
 }
 
-/** Lengths of the rows of a base weight as it is stored, so that the first step sees the base as it is. */
+/** Row lengths of a base weight in its stored form, so that the first step computes the unmodified base. */
 async function fillMagnitudes(
   { engine, micro, base }: Fillable,
   name: string,

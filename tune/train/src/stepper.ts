@@ -1,6 +1,5 @@
 /**
- * A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over
- * them.
+ * A training step on an engine: buffers of all trained tensors, and runs of the programs in record-step.ts.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
@@ -19,7 +18,7 @@ import { gradientOf, type MicroStep } from './record-step.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
- * What a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and
+ * The state that a step changes: the trained tensors by name, the optimizer's states as `m:<name>` and
  * `v:<name>`, histories as `amax:<name>`.
  */
 export type TrainState = ReadonlyMap<string, DeviceBuffer>
@@ -34,11 +33,11 @@ export type Stepper = {
     window: Iterable<Batch>,
     options: { number: number; learningRate: number; signal?: AbortSignal | undefined },
   ): Promise<StepOutcome>
-  /** The mean loss over batches, by what is trained so far; nothing of the state changes. */
+  /** The mean loss over batches with the present weights. Does not change the state. */
   evaluate(batches: Iterable<Batch>, signal?: AbortSignal): Promise<{ loss: number; tokens: number }>
   /**
-   * What the reference says of answers: the log-probability of the trained tokens of each document.
-   * `adapter` has the values of the one that the reference has, by name.
+   * The reference's log-probability of the trained tokens of each document. `adapter` has the values of the
+   * reference's adapter, by name.
    */
   reference(
     documents: readonly Document[],
@@ -64,11 +63,11 @@ export type StepperOptions = {
   config: TrainConfig
   model: ModelConfig
   micro: MicroStep
-  /** The plan that fits, for the program that it is of. */
+  /** The chosen plan, and its program. */
   planned: Pick<RunPlan, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed'>
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
-  /** Writes what training starts from into one tensor or state; all are zero before. */
+  /** Writes the initial value of one tensor or state. All are zero before. */
   fill: (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void>
 }
 
@@ -161,7 +160,7 @@ export async function createStepper({
     { number, learningRate, signal }: Parameters<Stepper['step']>[1],
   ): Promise<StepOutcome> {
     for (const gradient of gradients.values()) engine.clear(gradient)
-    // What an attempt that was cut short has seen does not count.
+    // Discard the magnitudes that an aborted attempt observed.
     for (const { name } of micro.histories) {
       const history = state.get(name)
       if (history) engine.clear(history, 0, 4)
@@ -193,7 +192,7 @@ export async function createStepper({
     if (!Number.isFinite(outcome.gradNorm))
       throw diverged('gradient norm', outcome.gradNorm, number, learningRate)
     engine.write(schedule, Float32Array.of(learningRate, number))
-    // Not to be interrupted: half an update could not be gone on from.
+    // Without the signal: a run cannot resume from half an update.
     await run(update, { factor, schedule })
     return outcome
   }
@@ -205,7 +204,7 @@ export async function createStepper({
   return { state, step, evaluate, reference, opSeconds }
 }
 
-/** The bytes of a tensor of the state; they hold until the next step. */
+/** The bytes of a state tensor, valid until the next step. */
 export async function readState(engine: Engine, state: TrainState, name: string): Promise<Uint8Array> {
   const buffer = state.get(name)
   if (!buffer) throw new Error(`[readState] unknown state ${name}`)

@@ -1,14 +1,13 @@
 /**
- * Event files of TensorBoard: records of protocol buffers, of which a scalar needs five fields. A run that
- * goes on writes a file of its own, whose first event tells TensorBoard to forget the steps that are done
- * again.
+ * TensorBoard event files: records of protocol buffers, of which a scalar needs five fields. A resumed run
+ * writes a new file, whose first event makes TensorBoard discard the repeated steps.
  */
 import { appendFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory, withPath } from '@cairn-tune/weights'
 
-/** CRC-32C, bit by bit reflected. */
+/** CRC-32C, bit-reflected. */
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0)
@@ -86,7 +85,7 @@ function summary(scalars: Readonly<Record<string, number>>): Buffer {
 
 export type EventFile = { write(step: number, scalars: Readonly<Record<string, number>>): Promise<void> }
 
-/** Opens the event file of a run that begins, or goes on, after a step. */
+/** Opens the event file of a run that starts or resumes after a step. */
 export async function openEventFile(outputDir: string, lastStep: number): Promise<EventFile> {
   const folder = join(outputDir, 'runs')
   await makeDirectory(folder, 'output_dir')

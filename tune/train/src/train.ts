@@ -1,4 +1,4 @@
-/** A training run from a configuration to an adapter (contract T4). */
+/** A training run, from a configuration to an adapter (contract T4). */
 import { createHash } from 'node:crypto'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -38,9 +38,9 @@ import { startStepper } from './start-stepper.ts'
 import { readState } from './stepper.ts'
 
 /**
- * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a
- * checkpoint of the last whole step and ends the run as `interrupted`; before the first step it rejects with
- * the signal's reason.
+ * Trains and writes all files of the run to `output_dir`. An abort between or within steps saves a checkpoint
+ * of the last complete step and ends the run as `interrupted`; before the first step it rejects with the
+ * signal's reason.
  */
 export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const { signal, onNote = () => undefined } = options
@@ -70,7 +70,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
         `from here on the schedule is that of ${totalSteps} steps`,
     )
   const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
-  // The file that a base is streamed from is made there.
+  // The file for streaming the base is created there.
   if (config.offload === 'disk') await makeOutput(directory)
   const stepper = await startStepper(run, config, { found, initial }, options)
   await scoreWithReference({
@@ -84,7 +84,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   })
   await makeOutput(directory)
   using _lateLock = lock ? undefined : lockOutput(directory)
-  // Another run may have begun there, and ended, while this one read its data.
+  // Another run may have started there, and ended, while this one read its data.
   if (!lock) await checkOutput(config)
   try {
     return await runToEnd({ config, run, stepper, totalSteps, found, identity, options })
@@ -93,7 +93,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   }
 }
 
-/** A full disk with what is left of the run: the newest checkpoint is whole. */
+/** Adds to a full-disk error that the newest checkpoint is complete. */
 async function withLastStep({ path, cause }: WriteError, directory: string): Promise<WriteError> {
   const step = (await listCheckpoints(directory)).at(-1)
   const advice =
@@ -103,7 +103,7 @@ async function withLastStep({ path, cause }: WriteError, directory: string): Pro
   return new WriteError(path, cause, advice)
 }
 
-/** The part of a run that writes. */
+/** The part of a run that writes files. */
 async function runToEnd({
   config,
   run,
@@ -186,7 +186,7 @@ async function runToEnd({
   }
 }
 
-/** Names, shapes and places of the weights: enough to notice another model, without reading it. */
+/** Names, shapes and positions of the weights: enough to detect another model without reading it. */
 function modelHash({ model, checkpoint }: PreparedRun): string {
   const entries = [...checkpoint.tensors.values()].map(({ name, dtype, shape, start, end }) => [
     name,

@@ -1,11 +1,12 @@
-/** A prompt and an answer as tokens: where the prompt ends, and what of it is the answer. */
+/** Tokenises a prompt and its answer, and marks the tokens of the answer. */
 import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
 import type { PromptWithAnswer } from './preference-examples.ts'
 
 /**
- * Ids of prompt and answer, and which are the answer's. Of messages the answer is what the template writes
- * behind the prompt and the header that asks for an answer; where it writes the prompt differently when an
- * answer follows, the answer starts where the two part. A text is ended by the end token.
+ * Ids of prompt and answer, and which belong to the answer. For messages, the answer is what the template
+ * writes after the prompt and the header that asks for an answer. If the template writes the prompt
+ * differently when an answer follows, the answer starts where the two versions diverge. A text ends with the
+ * end token.
  */
 export function tokenizeAnswer(
   answered: PromptWithAnswer,

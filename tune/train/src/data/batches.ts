@@ -1,14 +1,14 @@
 /**
- * Micro-batches: rows in a random order that is a function of seed and epoch alone, so that a position is
- * enough to go on exactly where a run stopped.
+ * Micro-batches: rows in a random order that depends only on seed and epoch, so that a position is enough to
+ * resume exactly where a run stopped.
  *
- * Rows of one epoch follow those of the one before; a micro-batch at the border has rows of both.
+ * Rows of one epoch follow those of the previous one; a micro-batch at the border has rows of both.
  */
 import { createRandom } from '../random.ts'
 import type { Document } from './documents.ts'
 import { packRows } from './pack.ts'
 
-/** The target of a position that the loss leaves out. */
+/** The target of a position that is excluded from the loss. */
 export const IGNORED = -100
 
 /** B rows of T slots, end to end. */
@@ -17,16 +17,16 @@ export type Batch = {
   targets: Int32Array // (B*T), the next token of the same document, or IGNORED
   positions: Int32Array // (B*T), from 0 in each document
   cuSeqlens: Int32Array // starts of documents and of padding, then B*T
-  isReal: Int32Array // (B*T), 1 where there is a document's token
+  isReal: Int32Array // (B*T), 1 for a document's token
   /** Slots whose target is not IGNORED. */
   trainedTokens: number
   /** Slots that hold a document's token. */
   realTokens: number
-  /** What the loss of a step is divided by: tokens that it counts, or what is compared. */
+  /** Divisor of a step's loss: number of tokens that it counts, or of comparisons. */
   counted: number
   /**
-   * What a comparison of answers reads beside them, by the name of the program's input. Asked for when it is
-   * run: what the reference says is not known before.
+   * Additional inputs of preference training, by the name of the program's input. A function, because the
+   * scores of the reference are not known before the run.
    */
   extras?: () => Readonly<Record<string, Int32Array | Float32Array>>
 }
@@ -44,13 +44,13 @@ export type BatchOptions = {
 }
 export type BatchSource = {
   rowsPerEpoch: number
-  /** No micro-batch has a longer cuSeqlens. Which lengths share a row is the same in every epoch. */
+  /** Maximum length of cuSeqlens. Every epoch puts the same lengths together in rows. */
   maxBoundaries: number
   /** The micro-batch at a position, and the position after it. */
   batchAt: (position: DataPosition) => { batch: Batch; next: DataPosition }
 }
 
-/** Steps that see every row of every epoch at least once. */
+/** Number of steps in which every row of every epoch is seen at least once. */
 export const countSteps = (rowsPerEpoch: number, epochs: number, batchSize: number, accumulation: number) =>
   Math.max(1, Math.ceil((rowsPerEpoch * epochs) / (batchSize * accumulation)))
 
@@ -66,7 +66,7 @@ export const createBatches = (documents: readonly Document[], options: BatchOpti
       ),
   )
 
-/** Micro-batches of items that are each of one or more documents, which stay in one row. */
+/** Micro-batches of items that consist of one or more documents, which stay in one row. */
 export function createSource<T extends readonly Document[]>(
   items: readonly T[],
   options: BatchOptions,
@@ -74,14 +74,14 @@ export function createSource<T extends readonly Document[]>(
 ): BatchSource {
   if (items.length === 0) throw new Error('[createSource] no documents')
   const lengths = items.map(item => item.reduce((sum, { tokens }) => sum + tokens.length, 0))
-  // Every epoch has as many rows as the first: their number depends on lengths only.
+  // Every epoch has as many rows as the first, because their number depends only on lengths.
   const first = rowsOf(lengths, options, 0)
   const rowsPerEpoch = first.length
   const fullest = first
     .map(row => row.reduce((sum, i) => sum + (items[i]?.length ?? 0), 0))
     .toSorted((a, b) => b - a)
-  // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more
-  // to a row.
+  // If there are fewer rows than a micro-batch takes, a row appears twice. Padding adds one document to a
+  // row.
   const maxBoundaries =
     Array.from({ length: options.batchSize }, (_, i) => (fullest[i % rowsPerEpoch] ?? 0) + 1).reduce(
       (a, b) => a + b,
@@ -126,7 +126,7 @@ function rowsOf(
   return random.shuffle(rows).map(row => row.map(i => order[i] ?? 0))
 }
 
-/** Rows of documents as a micro-batch; a row without any is padding. */
+/** Rows of documents as a micro-batch. A row without documents is padding. */
 export function fillBatch(
   rows: readonly (readonly Document[])[],
   { maxSeqLength, padTokenId }: Pick<BatchOptions, 'maxSeqLength' | 'padTokenId'>,
@@ -150,7 +150,7 @@ export function fillBatch(
       realTokens += own.length
     }
     const end = (row + 1) * maxSeqLength
-    // Padding is a document of its own, so that nothing attends to it.
+    // Padding is a separate document, so that nothing attends to it.
     if (start < end) starts.push(start)
     for (let i = start; i < end; i++) positions[i] = i - start
   })
@@ -167,9 +167,7 @@ export function fillBatch(
   }
 }
 
-/**
- * The same boundaries in an array of fixed length, for programs recorded once: the documents added are empty.
- */
+/** The boundaries in an array of fixed length, for programs recorded once. The added documents are empty. */
 export function padCuSeqlens({ cuSeqlens, tokens }: Batch, length: number): Int32Array {
   if (cuSeqlens.length > length)
     throw new Error(`[padCuSeqlens] ${cuSeqlens.length} boundaries do not fit ${length}`)

@@ -1,26 +1,26 @@
 /**
- * What training on preferences compares, as micro-batches. A pair never leaves its row; which sequence a slot
- * scores, and what a sequence weighs, is handed to the program beside the tokens.
+ * Micro-batches of preference training. A pair never leaves its row. Besides the tokens, the program gets the
+ * sequence that each slot scores, and the weight of each sequence.
  */
 import type { Preference } from '../methods.ts'
 import { fillBatch, type Batch, type BatchOptions } from './batches.ts'
 import type { Document } from './documents.ts'
 
 /**
- * One comparison: a chosen answer and the rejected one, or an answer that was rated alone. Each sequence is a
- * prompt and an answer, whose tokens are the trained ones.
+ * One comparison: a chosen and a rejected answer, or a single rated answer. Each sequence is a prompt and an
+ * answer, whose tokens are the trained ones.
  */
 export type Comparison = {
   sequences: readonly Document[]
-  /** −1 where the answer was rated down, else 1. */
+  /** −1 for an answer rated down, otherwise 1. */
   sign: 1 | -1
   /** The prompt with the answer to another prompt (kto). */
   mismatched?: Document
-  /** What the reference says of each sequence, then of what is mismatched; set before the first step. */
+  /** The reference's score of each sequence, then of the mismatched one. Set before the first step. */
   reference: Float32Array
 }
 
-/** Inputs of a program that compares, beside those of every program. */
+/** Inputs of a preference program in addition to those of every program. */
 export const EXTRAS = [
   'segments',
   'reference',
@@ -35,7 +35,7 @@ export type Weights = { desirable_weight: number; undesirable_weight: number }
 
 const completionLength = ({ isTrained }: Document) => isTrained.reduce((sum, flag) => sum + flag, 0)
 
-/** The slots that score each sequence: slot t predicts the token at t + 1 of its document. */
+/** Marks the slots that score each sequence: slot t predicts the token at t + 1 of its document. */
 export function markSegments(
   segments: Int32Array,
   starts: readonly number[],
@@ -48,7 +48,7 @@ export function markSegments(
   }
 }
 
-/** Where each document of the rows starts. */
+/** Start of each document in the rows. */
 export function startsOf(rows: readonly (readonly Document[])[], maxSeqLength: number): number[] {
   return rows.flatMap((documents, row) => {
     let start = row * maxSeqLength
@@ -97,7 +97,7 @@ export function fillComparisons(
   }
 }
 
-/** Every token of a chosen sequence counts in the likelihood of orpo, those of its prompt included. */
+/** Every token of a chosen sequence counts in the likelihood of orpo, including its prompt. */
 function withPrompts(
   { targets }: Batch,
   starts: readonly number[],
@@ -108,7 +108,7 @@ function withPrompts(
   return all
 }
 
-/** A mean over the tokens of the micro-batch, in a sum that is divided by the number of pairs. */
+/** A mean over the tokens of the micro-batch, scaled for a sum that is divided by the number of pairs. */
 function likelihoodOf(
   slots: number,
   starts: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Conversations as files have them, as the messages that chat templates take: OpenAI's `role` and `content`,
- * ShareGPT's `from` and `value`, content in parts, calls whose arguments are JSON text.
+ * Converts conversations in data files to the messages that chat templates take: OpenAI's `role` and
+ * `content`, ShareGPT's `from` and `value`, content in parts, calls whose arguments are JSON text.
  */
 import { InputError, parseExact, type ChatMessage } from '@cairn-tune/weights'
 import { z } from 'zod'
@@ -8,11 +8,11 @@ import { z } from 'zod'
 export type Conversation = {
   messages: ChatMessage[]
   tools: unknown[] | undefined
-  /** Messages of the assistant that the loss does not count, by index. */
+  /** Indices of assistant messages that are excluded from the loss. */
   untrained?: readonly number[]
 }
 
-/** Other files' names of roles. What is in neither column reaches the template as it is. */
+/** Names of roles in other formats. A role in neither column reaches the template unchanged. */
 const ROLES: Readonly<Record<string, string>> = {
   human: 'user',
   gpt: 'assistant',
@@ -33,13 +33,13 @@ const openai = z.looseObject({
   role: z.string(),
   content: content.nullish(),
   tool_calls: z.array(toolCall).nullish(),
-  /** As in OpenAI's fine-tuning: 0 excludes the turn from the loss. */
+  /** The key of OpenAI's fine-tuning format: 0 excludes the turn from the loss. */
   weight: z.literal([0, 1], { error: 'weight must be 0 or 1' }).nullish(),
 })
 const sharegpt = z.looseObject({ from: z.string(), value: z.string() })
 const toolList = z.union([z.array(z.unknown()), z.string()]).nullish()
 
-/** Reads a list of messages. Throws InputError or ZodError with the reason why it is none. */
+/** Reads a list of messages. Throws InputError or ZodError if it is not a conversation. */
 export function readConversation(values: unknown, tools?: unknown): Conversation {
   const list = z
     .array(z.unknown(), { error: 'expected a list of messages' })
@@ -76,7 +76,7 @@ function readMessage(value: unknown): ChatMessage & { weight?: 0 | 1 } {
   }
 }
 
-/** Parts of text are a text, put together as vLLM does it; others cannot be shown to a model of text. */
+/** Text parts are joined as vLLM does it; other parts are not supported by a text model. */
 function textOf(given: z.infer<typeof content> | null | undefined): string | undefined {
   if (given === null || given === undefined) return undefined
   const parts = typeof given === 'string' ? [given] : given.map(textOfPart)
@@ -89,7 +89,7 @@ function textOfPart({ type, text }: z.infer<typeof part>): string {
   throw new InputError(`unsupported part of type ${JSON.stringify(type)}: the model reads only text`)
 }
 
-/** Templates expect a call's arguments as an object; the wire has them as JSON text. */
+/** Templates expect a call's arguments as an object, but the format has them as JSON text. */
 const ofCall = (call: z.infer<typeof toolCall>) => ({
   ...call,
   function: { ...call.function, arguments: objectOf(call.function.arguments) },
@@ -111,13 +111,13 @@ function readTools(tools: unknown): unknown[] | undefined {
   return list.length > 0 ? list : undefined
 }
 
-/** The value that a JSON text stands for; anything else as it is. */
+/** Parses JSON text. Returns any other value unchanged. */
 function objectOf(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
     return parseExact(value)
   } catch {
-    // A model may have written arguments that are no JSON; the template shows them as they are.
+    // A model may have written arguments that are not JSON; the template shows them unchanged.
     return value
   }
 }

@@ -1,13 +1,13 @@
 /**
- * CSV as RFC 4180 has it: quoted fields may hold commas, quotes (doubled) and line ends. The first row names
- * the columns.
+ * CSV as in RFC 4180: quoted fields may hold commas, quotes (doubled) and line ends. The first row names the
+ * columns.
  */
 import { InputError } from '@cairn-tune/weights'
 
-/** A row, or why it is none. */
+/** A row, or the reason why it is invalid. */
 export type CsvRow = { where: string; values: Record<string, string> } | { where: string; reason: string }
 
-/** Rows of a CSV text as objects; `path` is for messages. */
+/** Rows of a CSV text as objects. `path` is for messages. */
 export function parseCsv(path: string, text: string): CsvRow[] {
   const [names, ...rows] = parseRows(path, text.replace(/^\u{feff}/u, ''))
   if (!names) throw new InputError(`${path}: empty; the first line must name the columns`)
@@ -26,7 +26,7 @@ export function parseCsv(path: string, text: string): CsvRow[] {
 
 function parseRows(path: string, text: string): { fields: string[]; line: number }[] {
   const rows: { fields: string[]; line: number }[] = []
-  // A field, quoted or not, and what ends it.
+  // A field, quoted or not, and its terminator.
   const token = /(?:"(?<quoted>(?:[^"]|"")*)"|(?<plain>[^",\r\n]*))(?<end>,|\r?\n|\r|$)/gy
   let fields: string[] = []
   let line = 1
@@ -38,7 +38,7 @@ function parseRows(path: string, text: string): { fields: string[]; line: number
     fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
     line += (found[0].match(/\r\n|\r|\n/g) ?? []).length
     if (end === ',') continue
-    // An empty line is no row.
+    // An empty line is not a row.
     if (fields.length > 1 || fields[0] !== '' || quoted !== undefined) rows.push({ fields, line: start })
     fields = []
     start = line

@@ -1,4 +1,4 @@
-/** From examples to tokens, and which of them the loss counts. */
+/** Tokenises examples, and marks the tokens that the loss counts. */
 import { InputError, type Chat, type ChatMessage, type ModelTokenizer } from '@cairn-tune/weights'
 import { tokenizeAnswer } from './answers.ts'
 import type { Example } from './examples.ts'
@@ -12,16 +12,16 @@ export type DocumentOptions = { maxSeqLength: number; trainOn: TrainOn; tooLong:
 export type Documents = {
   documents: Document[]
   truncated: number
-  /** Without a token to predict: empty, or cut before their answer. */ dropped: number
-  /** Examples, by their index, that the model's template refuses. */
+  /** Examples without a token to predict: empty, or cut before their answer. */ dropped: number
+  /** Examples, by index, that the model's template rejects. */
   refused: { index: number; reason: string }[]
 }
 
 type Tokenized = { ids: number[]; isTrained: boolean[] }
 
 /**
- * Tokenises examples in order. A document is never longer than a row; an example that the template
- * refuses is returned in `refused`.
+ * Tokenises examples in order. A document is never longer than a row. Examples that the template rejects are
+ * returned in `refused`.
  */
 export function tokenizeExamples(
   examples: readonly Example[],
@@ -116,12 +116,12 @@ function tokenize(example: Example, tokenizer: ModelTokenizer): Tokenized {
   }
 }
 
-/** How a model without a chat template is asked; it is what the gsm8k task of lm-evaluation-harness sends. */
+/** The prompt for a model without a chat template, as in the gsm8k task of lm-evaluation-harness. */
 export const questionPrompt = (question: string) => `Question: ${question}\nAnswer:`
 
 type Instruction = Extract<Example, { kind: 'instruction' }>
 
-/** What the person of an instruction asks: the input stands below it, where there is one. */
+/** The user's message for an instruction, followed by the input if there is one. */
 const asked = ({ instruction, input }: Instruction) =>
   input === '' ? instruction : `${instruction}\n\n${input}`
 
@@ -135,7 +135,7 @@ const instructionTurns = (example: Instruction): ChatMessage[] => [
   { role: 'assistant', content: example.output },
 ]
 
-/** For a model without a chat template: the words of Alpaca, which such data is made for. */
+/** Alpaca's prompt for models without a chat template, the format that such data was made for. */
 function instructionPrompt({ instruction, input, system, history }: Instruction): string {
   if (system !== '' || history.length > 0)
     throw new InputError('system and history need a chat template, which the model does not have')
@@ -160,7 +160,10 @@ const prompted = (prompt: number[], answer: number[]): Tokenized => ({
   isTrained: [...prompt.map(() => false), ...answer.map(() => true)],
 })
 
-/** A row's prompt and completion, of which every token is trained, as by TRL's completion_only_loss. */
+/**
+ * A row's prompt and completion. Every token of the completion is trained, as with TRL's
+ * completion_only_loss.
+ */
 function tokenizeCompletion(example: Example, tokenizer: ModelTokenizer): Tokenized {
   if (example.kind === 'completion') return tokenize(example, tokenizer)
   if (example.kind !== 'chat' || example.promptLength === undefined)

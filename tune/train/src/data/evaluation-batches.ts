@@ -1,12 +1,12 @@
-/** Documents that are kept from training and looked at between steps, as micro-batches. */
+/** Micro-batches of evaluation documents, which are not trained on. */
 import { createRandom } from '../random.ts'
 import { fillBatch, type Batch, type BatchOptions } from './batches.ts'
 import type { Document } from './documents.ts'
 import { packRows } from './pack.ts'
 
 /**
- * Takes documents out of a set: as many as `split` says, or where it is below 1 that share of them. Which
- * ones is a function of the seed.
+ * Removes documents from a set: `split` documents, or below 1 that share of them. The selection is a function
+ * of the seed.
  */
 export function splitDocuments<T>(
   documents: readonly T[],
@@ -25,7 +25,7 @@ export function splitDocuments<T>(
   }
 }
 
-/** Every document once; the last micro-batch is filled up with rows of padding. */
+/** Every document once. Rows of padding fill the last micro-batch. */
 export function evaluationBatches(documents: readonly Document[], options: BatchOptions): Batch[] {
   const { batchSize, maxSeqLength, packing } = options
   const rows = packing

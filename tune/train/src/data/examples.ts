@@ -1,4 +1,4 @@
-/** Rows of a data set as examples; the columns decide the format. */
+/** Converts rows of a data set to examples. The columns determine the format. */
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { readConversation, type Conversation } from './conversations.ts'
@@ -8,7 +8,7 @@ import type { Skipped } from './skips.ts'
 export type Example =
   | ({
       kind: 'chat'
-      /** Messages before the completion, where a row has one. */ promptLength?: number
+      /** Number of messages before the completion, for rows with both. */ promptLength?: number
     } & Conversation)
   | { kind: 'completion'; prompt: string; completion: string }
   | { kind: 'question'; question: string; answer: string }
@@ -24,11 +24,11 @@ export type Example =
 
 type Values = Record<string, unknown>
 
-/** `columns` must all be there; `more` are read where they are. */
+/** `columns` are required; `more` are optional. */
 export type Shape<E = Example> = {
   columns: readonly string[]
   more?: readonly string[]
-  /** The examples that a row makes. */
+  /** The examples in a row. */
   read: (values: Values) => E[]
 }
 
@@ -45,7 +45,7 @@ const instruction = texts('instruction', 'output').extend({
     .transform(turns => turns ?? []),
 })
 
-/** Tried in this order: the first whose columns are all there. */
+/** In order of precedence: the first format whose columns are all present. */
 export const SHAPES: readonly Shape[] = [
   {
     columns: ['messages'],
@@ -69,16 +69,16 @@ export const SHAPES: readonly Shape[] = [
 const expectedOf = (shapes: readonly Shape<unknown>[]) =>
   shapes.map(({ columns }) => columns.join(' + ')).join(', or ')
 
-/** `ours=theirs`, for data whose columns have other names. */
+/** `ours=theirs`, for data with other column names. */
 export type ColumnMap = readonly string[]
 
 export type Examples<E = Example> = { examples: E[]; places: string[]; skipped: Skipped[] }
 
-/** Reads rows by the format of the first that has one. Rows that cannot be read are returned as skipped. */
+/** Reads rows in the format of the first row that has one. Invalid rows are returned as skipped. */
 export const readExamples = (records: readonly DataRecord[], columns: ColumnMap = []): Examples =>
   readShapes(SHAPES, records, columns)
 
-/** The same with other formats to choose from. */
+/** The same with a given list of formats. */
 export function readShapes<E>(
   shapes: readonly Shape<E>[],
   records: readonly DataRecord[],
@@ -102,7 +102,7 @@ export function readShapes<E>(
   return found
 }
 
-/** The shape of the first row that has one. */
+/** The format of the first row that has one. */
 function firstShape<E>(records: readonly DataRecord[], shapes: readonly Shape<E>[]): Shape<E> | undefined {
   for (const { values } of records) {
     const shape = shapes.find(one => hasAll(one, values))
@@ -128,7 +128,7 @@ function readOne<E>(
   }
 }
 
-/** The first thing that is wrong, and where in the row. */
+/** The first issue, and its place in the row. */
 function issueText({ issues: [issue] }: z.ZodError): string {
   if (!issue) return 'has an unexpected form'
   const where = issue.path.map(String).join('.')
@@ -163,7 +163,7 @@ function readShareGpt({ conversations, system, tools }: Values): Example {
   }
 }
 
-/** Two texts end to end; or two lists of messages, of which the completion's are learned. */
+/** Two texts end to end, or two lists of messages, of which the completion's are trained. */
 function readCompletion({ prompt, completion, tools }: Values): Example {
   if (!Array.isArray(prompt) && !Array.isArray(completion))
     return { kind: 'completion', ...texts('prompt', 'completion').parse({ prompt, completion }) }

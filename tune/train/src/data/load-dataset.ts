@@ -1,4 +1,4 @@
-/** From a data set's name to examples. */
+/** Loads the examples of a data set by its name. */
 import { stat } from 'node:fs/promises'
 import { InputError, resolveRepo, type ResolveOptions } from '@cairn-tune/weights'
 import { generateProblems, type Language } from '../problems/generate.ts'
@@ -10,18 +10,18 @@ export type DatasetOptions = ResolveOptions & {
   split?: string
   /** Number of examples. A smaller dataset repeats from its start. */ samples?: number
   seed: number
-  /** What stands for columns that have other names. */
+  /** Mapping for columns with other names. */
   columns?: ColumnMap
-  /** An error unless it says otherwise. */
+  /** Defaults to an error. */
   badRows?: BadRows
 }
 export type Dataset<E = Example> = {
   examples: E[]
-  /** Where the examples came from, for the record of a run. */
+  /** Source of the examples, for the run's record. */
   source: string
   /** Rows that could not be read as examples. */
   skipped: Skipped[]
-  /** Names the row of an example. */
+  /** Describes the row of an example, for messages. */
   placeOf: (index: number) => string
 }
 
@@ -30,7 +30,7 @@ export const GENERATED: Record<string, Language> = { 'problems:en': 'en', 'probl
 /** Number of examples in gsm8k. */
 const GENERATED_SIZES = { train: 7473, test: 1319 } as const
 
-/** A file, a directory, a name on the hub, or `problems:en` and `problems:ro`, which are generated. */
+/** Loads a file, a directory, a hub name, or `problems:en` and `problems:ro`, which are generated. */
 export async function loadDataset(name: string, options: DatasetOptions): Promise<Dataset> {
   const { split = 'train', samples, seed } = options
   const language = Object.hasOwn(GENERATED, name) ? GENERATED[name] : undefined
@@ -48,7 +48,7 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
   return await loadRows(name, options, SHAPES)
 }
 
-/** Rows of a file, a directory or a name on the hub, read by one of the formats given. */
+/** Rows of a file, a directory or a hub name, in one of the given formats. */
 export async function loadRows<E>(
   name: string,
   options: DatasetOptions,
@@ -59,7 +59,7 @@ export async function loadRows<E>(
     () => true,
     () => false,
   )
-  // Only a name can be meant by what does not exist and has no extension.
+  // A path that does not exist and has no extension can only be a name.
   const path =
     isPath || /\.(?:jsonl|json|csv|parquet)$/.test(name) ? name : await resolveRepo('dataset', name, options)
   const { records, skipped: unread } = await readRecords(path, split)

@@ -1,10 +1,10 @@
 /**
- * Packing: documents into as few rows as best-fit-decreasing finds. The longest document goes first, each
- * into the row with the least space that still takes it. No document is split, so each is seen whole.
+ * Packing: puts documents into rows by best-fit decreasing. The longest document goes first, each into the
+ * row with the least sufficient space. No document is split.
  */
 
 /**
- * Which documents are in each row. Documents of equal length keep the order given, so the caller's shuffle
+ * Returns the documents of each row. Documents of equal length keep the given order, so the caller's shuffle
  * decides which come together.
  */
 export function packRows(lengths: readonly number[], rowLength: number): number[][] {
@@ -26,7 +26,7 @@ export function packRows(lengths: readonly number[], rowLength: number): number[
   return rows
 }
 
-/** Rows by the space they have left; a bit a size says whether there is any. */
+/** Rows by remaining space; one bit per size says whether there is any. */
 function spaceIndex(maxSpace: number) {
   const rows: number[][] = Array.from({ length: maxSpace + 1 }, () => [])
   const words = new Uint32Array(Math.ceil((maxSpace + 1) / 32))
@@ -36,7 +36,7 @@ function spaceIndex(maxSpace: number) {
       listOf(space).push(row)
       words[space >> 5] = (words[space >> 5] ?? 0) | (1 << (space & 31))
     },
-    /** The row that got this space last. */
+    /** Takes the row that reached this space last. */
     take(space: number): number {
       const row = listOf(space).pop()
       if (row === undefined) throw new Error(`[packRows] no row with space ${space}`)

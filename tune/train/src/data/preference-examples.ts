@@ -1,4 +1,4 @@
-/** Rows with preferences: pairs of answers, or answers that were rated by themselves. */
+/** Rows of preference data: pairs of answers, or single rated answers. */
 import { InputError, type ChatMessage } from '@cairn-tune/weights'
 import { z } from 'zod'
 import type { Preference } from '../methods.ts'
@@ -32,7 +32,7 @@ function answered(prompt: unknown, answer: unknown, tools: unknown): PromptWithA
   }
 }
 
-/** Where two conversations, or two texts, part; TRL's extract_prompt. */
+/** The common prefix of two conversations or texts, like TRL's extract_prompt. */
 function sharedPrompt(
   chosen: unknown,
   rejected: unknown,
@@ -48,7 +48,7 @@ function sharedPrompt(
   const [a, b] = [text.parse(chosen), text.parse(rejected)]
   let at = 0
   while (at < Math.min(a.length, b.length) && a[at] === b[at]) at++
-  // A space belongs to the word behind it.
+  // A space belongs to the word after it.
   if (a[at - 1] === ' ') at--
   return [a.slice(0, at), a.slice(at), b.slice(at)]
 }
@@ -82,7 +82,7 @@ const RATED: Shape<PreferenceExample> = {
     { kind: 'rated', answered: answered(prompt, completion, tools), isWanted: rating.parse(label) },
   ],
 }
-/** A pair is an answer rated up and one rated down. */
+/** A pair becomes an answer rated up and one rated down. */
 const UNPAIRED: Shape<PreferenceExample> = {
   ...PAIR,
   read: values => {

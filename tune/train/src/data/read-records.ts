@@ -24,7 +24,7 @@ const readers: Record<string, Reader> = {
 
 export const DATA_EXTENSIONS = Object.keys(readers)
 
-/** Rows of a file, or of the files of one split in a directory. Bad rows are returned apart. */
+/** Rows of a file, or of a split's files in a directory. Invalid rows are returned separately. */
 export async function readRecords(path: string, split = 'train'): Promise<Records> {
   const found = await stat(path).catch((error: unknown) => {
     throw new InputError(`data set ${path}: no such file or directory`, { cause: error })
@@ -49,7 +49,7 @@ async function readFileRecords(path: string): Promise<Row[]> {
 const namesSplit = (name: string, wanted: string) =>
   new RegExp(`(?:^|[-_./])${wanted}(?:[-_./]|$)`).test(name)
 
-/** Files that name the split; where none names any split, all are of "train". */
+/** Files whose names contain the split. If no name contains any split, all belong to "train". */
 async function filesOfSplit(directory: string, split: string): Promise<string[]> {
   const names = (await readdir(directory, { recursive: true }))
     .filter(name => DATA_EXTENSIONS.includes(extname(name)) && !basename(name).startsWith('.'))
@@ -74,7 +74,10 @@ async function readBytes(path: string): Promise<Buffer> {
   return bytes
 }
 
-/** Strictly: a character that is broken would be learned as another one. A byte order mark is no text. */
+/**
+ * Fatal, because a broken character would be trained as a replacement character. A byte order mark is not
+ * text.
+ */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function decodeUtf8(bytes: Uint8Array): string | undefined {
@@ -92,7 +95,7 @@ function decode(path: string, bytes: Uint8Array): string {
   return text
 }
 
-/** Line by line, of text or, where one of them is no text, of bytes. */
+/** Splits text into lines, or bytes if a line is not valid UTF-8. */
 function readLines(path: string, bytes: Buffer): Row[] {
   const lines = decodeUtf8(bytes)?.split('\n') ?? splitBytes(bytes).map(decodeUtf8)
   return lines.flatMap((line, i): Row[] => {
@@ -112,7 +115,7 @@ function splitBytes(bytes: Buffer): Buffer[] {
   return [...lines, bytes.subarray(start)]
 }
 
-/** An array of objects; also lines of objects, which many files of this name are. */
+/** An array of objects, or lines of objects, which many files with this extension contain. */
 async function readJson(path: string): Promise<Row[]> {
   const bytes = await readBytes(path)
   const text = decode(path, bytes)

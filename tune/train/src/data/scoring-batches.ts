@@ -1,4 +1,4 @@
-/** Documents whose trained tokens are scored and not learned, as micro-batches in their order. */
+/** Micro-batches, in order, of documents whose trained tokens are scored and not trained. */
 import { fillBatch, type Batch } from './batches.ts'
 import { markSegments, startsOf } from './comparisons.ts'
 import type { Document } from './documents.ts'
@@ -8,7 +8,7 @@ type Rows = { max_seq_length: number; per_device_train_batch_size: number }
 /** Documents [from, from + count) of those given. */
 export type ScoringBatch = { batch: Batch; from: number; count: number }
 
-/** Micro-batches with at most so many boundaries. */
+/** Micro-batches with at most `maxBoundaries` boundaries. */
 export function* scoringBatches(
   documents: readonly Document[],
   { max_seq_length: maxSeqLength, per_device_train_batch_size: rows }: Rows,

@@ -1,6 +1,6 @@
 /**
- * Rows that are left out of training, and why: a set of a million rows has some that are damaged, and one of
- * them is no reason to stop. They are counted by reason and said, with the first of each.
+ * Rows excluded from training, with the reason. A data set of a million rows has some invalid ones, which
+ * should not stop the run. They are counted by reason and reported with the first of each.
  */
 import { InputError } from '@cairn-tune/weights'
 
@@ -9,15 +9,15 @@ export type Skipped = { where: string; reason: string }
 
 export type SkipSummary = { rows: number; reasons: { reason: string; rows: number; first: string }[] }
 
-/** What to do with a row that cannot be used. */
+/** What to do with an invalid row. */
 export type BadRows = 'skip' | 'error'
 
-/** By reason, the most frequent first; reasons that differ in their numbers alone are one. */
+/** Groups by reason, most frequent first. Reasons that differ only in numbers count as one. */
 export function summarise(skipped: readonly Skipped[]): SkipSummary {
   const groups = new Map<string, SkipSummary['reasons'][number]>()
   const seen = new Set<string>()
   for (const { where, reason } of skipped) {
-    // A row that is repeated to make up a number of samples is one row.
+    // A row repeated to reach a number of samples counts once.
     if (seen.has(where)) continue
     seen.add(where)
     const key = reason.replaceAll(/\d+/g, '#')
@@ -28,14 +28,14 @@ export function summarise(skipped: readonly Skipped[]): SkipSummary {
   return { rows: seen.size, reasons: [...groups.values()].toSorted((a, b) => b.rows - a.rows) }
 }
 
-/** `3 rows left out: 2 × not JSON (first a.jsonl:5), 1 × …`; empty where none is. */
+/** `3 rows left out: 2 × not JSON (first a.jsonl:5), 1 × …`. Empty if there are none. */
 export function skipText({ rows, reasons }: SkipSummary): string {
   if (rows === 0) return ''
   const parts = reasons.map(({ reason, rows: count, first }) => `${count} × ${reason} (first ${first})`)
   return `skipped ${rows} ${rows === 1 ? 'row' : 'rows'}: ${parts.join(', ')}`
 }
 
-/** Throws where rows were left out that may not be, or where none is left to learn from. */
+/** Throws if rows were excluded and the configuration forbids it, or if no row is left. */
 export function checkSkipped(skipped: readonly Skipped[], left: number, badRows: BadRows): void {
   const [first] = skipped
   if (!first || (badRows === 'skip' && left > 0)) return

@@ -1,6 +1,6 @@
 /**
- * Tokenised data sets on disk, so that a second run of the same data starts at once. A file is named by a
- * hash of everything that decides its content.
+ * Tokenised data sets on disk, so that a second run on the same data starts at once. A file is named by a
+ * hash of everything that determines its content.
  */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { makeDirectories, openSafetensors, writeSafetensors, type ModelTokenizer
 import { tokenizeExamples, type Document, type DocumentOptions, type Documents } from './documents.ts'
 import type { Example } from './examples.ts'
 
-/** Where what can be made again is kept. */
+/** Directory for reproducible files. */
 export const cacheRoot = (env: NodeJS.ProcessEnv = process.env): string =>
   join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
 
@@ -18,8 +18,8 @@ export const cacheRoot = (env: NodeJS.ProcessEnv = process.env): string =>
 const VERSION = '2'
 
 /**
- * tokenizeExamples, or what an earlier call with the same examples, tokenizer and options made.
- * `tokenizerFingerprint` stands for the tokenizer's files.
+ * tokenizeExamples, or the saved result of an earlier call with the same examples, tokenizer and options.
+ * `tokenizerFingerprint` identifies the tokenizer's files.
  */
 export async function tokenizeCached(
   directory: string,

@@ -1,4 +1,4 @@
-/** From examples of preferences to comparisons of tokens. */
+/** Tokenises preference examples to comparisons. */
 import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
 import type { Method } from '../methods.ts'
 import { tokenizeAnswer } from './answers.ts'
@@ -14,13 +14,13 @@ export type PreferenceOptions = {
 
 export type Preferences = Pick<Documents, 'truncated' | 'dropped' | 'refused'> & { units: Comparison[] }
 
-/** Tokens that one sequence of a comparison may have: all are of one row. */
+/** Maximum tokens of one sequence of a comparison. All sequences share a row. */
 export const maxSequenceLength = (method: Method, maxSeqLength: number): number =>
   method === 'kto' ? maxSeqLength : Math.floor(maxSeqLength / 2)
 
 /**
- * Tokenises examples in order. What is longer than its share of a row loses its end; a comparison of which an
- * answer is then gone is dropped.
+ * Tokenises examples in order. A sequence longer than its share of a row is cut. A comparison that loses an
+ * answer this way is dropped.
  */
 export function tokenizePreferences(
   examples: readonly PreferenceExample[],
@@ -63,15 +63,15 @@ const partsOf = (example: PreferenceExample): { answers: PromptWithAnswer[]; sig
     ? { answers: [example.chosen, example.rejected], sign: 1 }
     : { answers: [example.answered], sign: example.isWanted ? 1 : -1 }
 
-/** The first of so many tokens; the first of all is predicted by nothing. */
+/** The first `maxLength` tokens. Nothing predicts the first token, so it is not trained. */
 const cut = (ids: readonly number[], isTrained: readonly boolean[], maxLength: number): Document => ({
   tokens: Int32Array.from(ids.slice(0, maxLength)),
   isTrained: Uint8Array.from(isTrained.slice(0, maxLength), (flag, i) => Number(flag && i > 0)),
 })
 
 /**
- * Gives each prompt the answer to another: answers are turned by one place within groups of the size of a
- * micro-batch, in the order of the data, as TRL does it. A last group of one joins the one before.
+ * Gives each prompt the answer to another: answers rotate by one place within groups of the size of a
+ * micro-batch, in the order of the data, as in TRL. A last group of one joins the previous group.
  */
 export function mismatch(units: readonly Comparison[], group: number, maxLength: number): Comparison[] {
   const groups: Comparison[][] = []

@@ -1,9 +1,9 @@
 /**
- * Grade-school word problems in English and Romanian, of the shape of gsm8k: a question, an answer with every
- * step written out, and `#### n` at the end.
+ * Grade-school word problems in English and Romanian, in the format of gsm8k: a question, an answer with
+ * every step written out, and `#### n` at the end.
  *
- * A problem is known by its template and its numbers. That key decides whether it belongs to the training or
- * the test half, so the two have no problem in common in either language, whatever seed each was made with.
+ * Template and numbers identify a problem. This key decides whether it belongs to the training or the test
+ * half, so the halves have no problem in common in either language, for any seeds.
  */
 import { createRandom } from '../random.ts'
 import { FOUR_STEPS } from './four-steps.ts'
@@ -31,18 +31,18 @@ export type ProblemOptions = {
   seed: number
   minSteps?: number
   maxSteps?: number
-  /** No number of a question or an answer is above it. */ maxNumber?: number
+  /** Maximum number in a question or an answer. */ maxNumber?: number
 }
 
 const MAX_NUMBER = 9999
-/** Draws that give no new problem before a template counts as used up. */
+/** Consecutive draws without a new problem before a template counts as used up. */
 const MAX_DRAWS = 4000
-/** One key in this many is of the test half. */
+/** One key in this many belongs to the test half. */
 const TEST_SHARE = 6
 
 /**
- * Makes problems, each template in turn; the same options give the same problems, and the same seed the same
- * problems in both languages.
+ * Generates problems, using each template in turn. The same options give the same problems, and the same seed
+ * gives the same problems in both languages.
  */
 export function generateProblems({
   language,
@@ -113,11 +113,11 @@ function isPlausible({ steps }: ProblemDraft, maxNumber: number): boolean {
   })
 }
 
-/** Names and things are left out: the same sum about other things is the same problem. */
+/** Ignores names and things: the same sum about other things is the same problem. */
 const keyOf = ({ id }: Template, { steps }: ProblemDraft) =>
   `${id}:${steps.map(({ left, operator, right }) => `${left}${operator}${right}`).join(',')}`
 
-/** FNV-1a: the half must not depend on a seed. */
+/** FNV-1a, because the half must not depend on a seed. */
 function splitOf(key: string): Split {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(key)) hash = Math.imul(hash ^ byte, 0x01000193)

@@ -1,4 +1,4 @@
-/** What a template of problems is, and the words that its steps are labelled with. */
+/** The template of a problem, and the words that label its steps. */
 import type { Random } from '../random.ts'
 import { GOODS, PEOPLE, THINGS, countEn, countRo, type Noun, type Person, type Text } from './words.ts'
 
@@ -8,7 +8,7 @@ export type CalculationStep = { label: Text; left: number; operator: Operator; r
 export type ProblemDraft = Text & { steps: readonly CalculationStep[] }
 export type Template = { id: string; draw: (cast: Cast) => ProblemDraft }
 
-/** What a template draws from. `between` and `counted` are the numbers of the problem. */
+/** Random choices of a template. `between` and `counted` draw the numbers of the problem. */
 export type Cast = {
   who: Person
   other: Person
@@ -20,7 +20,7 @@ export type Cast = {
 }
 export type Counted = Text & { n: number }
 
-/** A number of something, when the number is already known. */
+/** A known number of something. */
 export const count = (n: number, noun: Noun): Counted => ({ n, en: countEn(n, noun), ro: countRo(n, noun) })
 
 export function drawCast(random: Random): Cast {
@@ -49,7 +49,7 @@ export const step = (
   unit,
 })
 
-/** The result of a step; a division with a rest has none. */
+/** The result of a step. Undefined for a division with a remainder. */
 export function resultOf({ left, operator, right }: CalculationStep): number | undefined {
   switch (operator) {
     case '+':
@@ -76,5 +76,5 @@ export const HALF: Text = { en: 'Half', ro: 'Jumătate' }
 export const FIRST: Text = { en: 'First', ro: 'Mai întâi' }
 export const SECOND: Text = { en: 'Second', ro: 'Apoi' }
 export const TOGETHER: Text = { en: 'Together', ro: 'Împreună' }
-/** A person's own share. */
+/** The share of a person. */
 export const of = ({ name }: Person): Text => ({ en: name, ro: name })

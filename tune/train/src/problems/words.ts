@@ -15,7 +15,7 @@ const noun = (enOne: string, enMany: string, roOne: string, roMany: string, gend
   gender,
 })
 
-/** What a child may own, collect, give and share. */
+/** Things that a child may own, collect, give and share. */
 export const THINGS = [
   noun('apple', 'apples', 'măr', 'mere', 'n'),
   noun('orange', 'oranges', 'portocală', 'portocale', 'f'),
@@ -34,7 +34,7 @@ export const THINGS = [
   noun('pretzel', 'pretzels', 'covrig', 'covrigi', 'm'),
 ] as const
 
-/** What is bought one by one. */
+/** Things that are bought one by one. */
 export const GOODS = [
   noun('notebook', 'notebooks', 'caiet', 'caiete', 'n'),
   noun('book', 'books', 'carte', 'cărți', 'f'),
@@ -110,7 +110,7 @@ export function countRo(n: number, { ro: [one, many], gender }: Noun): string {
   return `${n}${takesDe(n) ? ' de' : ''} ${many}`
 }
 
-/** "How many …": the Romanian word agrees; a neuter noun is feminine in the plural. */
+/** "How many …" in Romanian agrees in gender; a neuter noun is feminine in the plural. */
 export const howMany = ({ en, ro, gender }: Noun): Text => ({
   en: `How many ${en[1]}`,
   ro: `${gender === 'm' ? 'Câți' : 'Câte'} ${ro[1]}`,
