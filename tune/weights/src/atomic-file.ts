@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path'
 import { withPath } from './fs-errors.ts'
 
 /**
- * Writes beside the path, syncs, then renames over it; on any error the path is as it was and nothing is left
- * beside it.
+ * Writes beside the path, syncs, then renames over it. On any error the path is unchanged and the temporary
+ * file is removed.
  */
 export async function writeAtomically(
   path: string,
@@ -29,7 +29,7 @@ export async function writeAtomically(
   }
 }
 
-/** Writes all bytes at the file's position; one write call may take only a part of them. */
+/** Writes all bytes at the file's position. A single write call may write only part of them. */
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   let written = 0
   while (written < bytes.byteLength) {
@@ -38,6 +38,6 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<voi
   }
 }
 
-/** Writes a small text file whole. */
+/** Writes a small text file atomically. */
 export const writeTextAtomically = (path: string, text: string) =>
   writeAtomically(path, file => writeAll(file, new TextEncoder().encode(text)))

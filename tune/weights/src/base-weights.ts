@@ -1,6 +1,6 @@
 /**
- * A model's weights for the engine, to train or to serve. A weight that is wanted as the file stores it is
- * mapped, and copied only if asked; any other is converted by native code, one at a time.
+ * Loads a model's weights into the engine, to train or to serve. A weight used in its file format is mapped,
+ * and copied only on request; others are converted by native code, one at a time.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { forgetPages } from '@cairn-tune/native'
@@ -16,14 +16,14 @@ import { layoutOf, readWeight, type StoredWeight } from './quantized.ts'
 import { byteLengthOf } from './safetensors-header.ts'
 import { openSpool } from './spool.ts'
 
-/** A weight under the checkpoint's name, as the engine is to have it. */
+/** A weight with its name in the checkpoint, and dtype and shape in the engine. */
 export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 
-/** Opens a model's weights as memory. */
+/** Opens a model's weights as mapped memory. */
 export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>
   openCheckpoint(directory, openMapped)
 
-/** How a weight, or its first matrix, is stored: a dtype of the engine, or F16, which no engine dtype is. */
+/** Storage of a weight, or of its first matrix: an engine dtype, or F16, which is not one. */
 function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
   const name = storedName(checkpoint, weight)
   const layout = layoutOf(checkpoint, name)
@@ -50,8 +50,8 @@ function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
 }
 
 /**
- * The storage of a weight that no recipe quantises: the file's; f32 for F16, which fits in nothing smaller;
- * bf16 for what was decoded of fewer bits.
+ * Storage of a weight that no recipe quantises: the file's; f32 for F16, whose numbers fit in no smaller
+ * dtype; bf16 for weights decoded from fewer bits.
  */
 export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   const stored = storedDtype(checkpoint, name)
@@ -60,11 +60,11 @@ export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   return stored === 'f16' ? 'f32' : stored
 }
 
-/** What a checkpoint has of a weight: all of it, or a matrix for each expert. */
+/** A weight's entries in a checkpoint: one, or a matrix per expert. */
 const storedMatrices = (checkpoint: Checkpoint, weight: BaseWeight): BaseWeight[] =>
   layoutOf(checkpoint, weight.name) ? [weight] : matricesOf(weight)
 
-/** Throws unless every weight is there, of its shape, and can be stored as asked. Reads headers only. */
+/** Throws unless every weight exists, has its shape, and can be stored as requested. Reads only headers. */
 export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): void {
   for (const { name, dtype, shape } of base.flatMap(weight => storedMatrices(checkpoint, weight))) {
     const stored = storedDtype(checkpoint, name)
@@ -86,7 +86,10 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
   }
 }
 
-/** Bytes that a weight takes while it is converted, of the file and decoded; 0 where it is used in place. */
+/**
+ * Bytes needed while a weight is converted, for the file's data and the decoded numbers. 0 if it is used in
+ * place.
+ */
 export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight): number {
   const entry = checkpoint.tensors.get(storedName(checkpoint, name))
   if (!entry) return 0
@@ -111,7 +114,7 @@ export type LoadBaseOptions = {
   onProgress?: ((done: number, of: number) => void) | undefined
 }
 
-/** Every weight by its name. */
+/** Loads every weight, by name. */
 export async function loadBase(
   engine: Engine,
   checkpoint: Checkpoint,
@@ -137,14 +140,14 @@ export async function loadBase(
   return buffers
 }
 
-/** Whether the file has a weight as the engine reads it: one matrix, or a vector, of its dtype. */
+/** Whether the file has a weight in the engine's format: one matrix or vector of its dtype. */
 function isInPlace(checkpoint: Checkpoint, weight: BaseWeight): boolean {
   const entry = checkpoint.tensors.get(weight.name)
   if (!entry || entry.decodedFrom !== undefined || !FLOATS.includes(weight.dtype)) return false
   return storedDtype(checkpoint, weight.name) === weight.dtype
 }
 
-/** The weights that are not. */
+/** The weights that need conversion. */
 export const convertedWeights = (checkpoint: Checkpoint, base: readonly BaseWeight[]): BaseWeight[] =>
   base.filter(weight => !isInPlace(checkpoint, weight))
 
@@ -152,13 +155,13 @@ type Way = {
   engine: Engine
   convert: Convert
   copies?: boolean
-  /** Whether what is used in place is to be a buffer of the file, whose pages come and go. */
+  /** Whether an in-place weight becomes a file buffer, whose pages can be released and reloaded. */
   inFile?: boolean
-  /** Where the weight is to lie, if not where it comes to. */
+  /** Where to store the weight. Defaults to new memory. */
   target?: DeviceBuffer
 }
 
-/** A weight of one matrix or of one for each expert, whose files have them one by one. */
+/** Loads a weight of one matrix, or of one per expert, which files store one by one. */
 async function loadCopy(checkpoint: Checkpoint, weight: BaseWeight, way: Way): Promise<DeviceBuffer> {
   const matrices = storedMatrices(checkpoint, weight)
   if (matrices.length === 1 && matrices[0] === weight) return await loadOne(checkpoint, weight, way)
@@ -179,7 +182,7 @@ async function loadOne(
   { engine, convert, copies = false, inFile = false, target }: Way,
 ): Promise<DeviceBuffer> {
   const stored = await readWeight(checkpoint, name)
-  // Codes and scales were copied to where their dtype has them.
+  // Codes and scales were copied to their place in the dtype's layout.
   if (!FLOATS.includes(stored.dtype))
     for (const copied of [name, `${name}_scale`, ...Object.values(mxfp4Names(name))])
       if (checkpoint.tensors.has(copied)) await forgetPages(await checkpoint.readStored(copied))
@@ -197,7 +200,7 @@ async function loadOne(
     return inFile ? engine.adoptFile(stored.buffer) : engine.adopt(stored.buffer)
   if (isQuantised(dtype)) refuseNotFinite(checkpoint.pathOf(name), name, shape, stored)
   const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
-  // The file's own pages: what was decoded lies elsewhere.
+  // Releases the file's pages. Decoded numbers are elsewhere.
   await forgetPages(await checkpoint.readStored(name))
   return converted
 }
@@ -205,8 +208,8 @@ async function loadOne(
 const isQuantised = (dtype: Dtype) => !FLOATS.includes(dtype) && dtype !== 'bf16_vnni'
 
 /**
- * A quantiser would make a number of what is none: blocks around a NaN come out plausible, and nothing after
- * them could tell. In bf16 and f32 it reaches the loss, which stops a run.
+ * Rejects weights that are not finite. A quantiser would turn a NaN into plausible numbers, and nothing later
+ * could detect it. In bf16 and f32 a NaN reaches the loss, which stops a run.
  */
 function refuseNotFinite(
   path: string,
@@ -224,7 +227,7 @@ function refuseNotFinite(
   )
 }
 
-/** Writes a weight's values in f32, for what is trained in full. */
+/** Writes a weight's values in f32, for full training. */
 export function createF32Loader(
   engine: Engine,
   checkpoint: Checkpoint,

@@ -1,6 +1,4 @@
-/**
- * Where a file's bytes come from. A file handle copies them; a mapped file (mapped-file.ts) gives views.
- */
+/** Sources of a file's bytes. A file handle copies them; a mapped file (mapped-file.ts) returns views. */
 import { open } from 'node:fs/promises'
 import { isMissing } from './fs-errors.ts'
 import { InputError } from './errors.ts'
@@ -8,15 +6,15 @@ import { InputError } from './errors.ts'
 export type ByteSource = {
   path: string
   byteLength: number
-  /** Exactly these bytes. Whoever calls stays within byteLength. */
+  /** Exactly these bytes. The caller must stay within byteLength. */
   read: (offset: number, length: number) => Promise<Uint8Array>
   close: () => Promise<void>
 }
 
-/** One read of more than 2 GiB is refused by the system. */
+/** The system rejects reads of more than 2 GiB. */
 const MAX_READ = 2 ** 30
 
-/** Opens a file for reading ranges of it. */
+/** Opens a file for reading ranges. */
 export async function openFileBytes(path: string): Promise<ByteSource> {
   const handle = await open(path, 'r').catch((cause: unknown) => {
     if (isMissing(cause)) throw new InputError(`${path}: no such file`, { cause })
@@ -28,8 +26,8 @@ export async function openFileBytes(path: string): Promise<ByteSource> {
     byteLength: size,
     close: () => handle.close(),
     async read(offset, length) {
-      // Not zeroed first: every byte is filled below, and for a large tensor that would take as long as
-      // reading it.
+      // Not zeroed first: every byte is filled below, and for a large tensor zeroing would take as long as
+      // reading.
       const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
       let filled = 0
       while (filled < length) {

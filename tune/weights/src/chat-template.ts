@@ -1,10 +1,11 @@
 /**
  * A model's chat template, and which part of a rendered conversation the model itself wrote.
  *
- * A template that marks it with `{% generation %}` is taken at its word. For others each turn is found by
- * rendering the conversation up to it: the turn starts where that ends, after the header that the template
+ * A template's own `{% generation %}` marks are used if present. For other templates each turn is found by
+ * rendering the conversation up to it: the turn starts after that text and the header that the template
  * writes to start an answer, and ends where the next message starts. Every step is checked against the
- * rendering of the whole, so a template that does something else is refused and never guessed at.
+ * rendering of the whole conversation, so a template that behaves differently is rejected instead of guessed
+ * at.
  */
 import { Template } from '@huggingface/jinja'
 import { InputError } from './errors.ts'
@@ -14,7 +15,7 @@ export type ChatMessage = { role: string; content?: unknown; [key: string]: unkn
 export type Chat = {
   messages: readonly ChatMessage[]
   tools?: readonly unknown[] | undefined
-  /** Messages of the assistant, by index, that are shown and not trained on. */
+  /** Indices of assistant messages that are shown and not trained on. */
   untrained?: readonly number[] | undefined
 }
 export type RenderOptions = {
@@ -25,8 +26,8 @@ export type RenderOptions = {
 }
 
 /**
- * A rendered conversation in pieces; those of the assistant are what is trained on. Joined they are the whole
- * text.
+ * A rendered conversation in pieces, of which those of the assistant are trained on. Joined they are the
+ * whole text.
  */
 export type ChatPiece = { text: string; isAssistant: boolean }
 
@@ -35,12 +36,12 @@ export type ChatTemplate = {
   pieces: (chat: Chat) => ChatPiece[]
 }
 
-/** Noncharacters of Unicode: no text has them. */
+/** Unicode noncharacters, which no text contains. */
 const OPEN = '\u{fdd0}'
 const CLOSE = '\u{fdd1}'
 const GENERATION = /\{%(?<left>[-+]?)\s*(?<end>end)?generation\s*(?<right>[-+]?)%\}/g
 
-/** Compiles a template; `globals` are the tokenizer's special tokens, which templates name. */
+/** Compiles a template. `globals` are the tokenizer's special tokens, to which templates refer. */
 export function compileChatTemplate(source: string, globals: Record<string, unknown>): ChatTemplate {
   const isMarked = source.search(GENERATION) >= 0
   const compile = (open: string, close: string) => {
@@ -171,8 +172,8 @@ function splitTurns(render: ChatTemplate['render'], { messages, tools, untrained
 }
 
 /**
- * The longer of the headers that fits: one may hold an empty block of thought, which is asked for and not
- * written by the model.
+ * The longer of the matching headers: one may contain an empty thought, which belongs to the prompt and not
+ * to the model's output.
  */
 function headerEnd(
   render: ChatTemplate['render'],
@@ -189,8 +190,8 @@ function headerEnd(
 }
 
 /**
- * A template may write a turn differently when it is the last one; then its end is found from the next
- * message, written without it.
+ * A template may write a turn differently when it is the last one. Then the next message, rendered without
+ * it, shows where it ends.
  */
 function turnEnd(
   upTo: (...some: readonly ChatMessage[]) => string,

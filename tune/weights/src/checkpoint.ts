@@ -16,7 +16,7 @@ export type Checkpoint = {
   pathOf: (name: string) => string
   read: (name: string) => Promise<Uint8Array>
   readRows: (name: string, start: number, end: number) => Promise<Uint8Array>
-  /** A tensor's bytes as the file has them, whatever reading makes of them: of a mapped file a view. */
+  /** A tensor's bytes as stored in the file. For a mapped file a view. */
   readStored: (name: string) => Promise<Uint8Array>
   close: () => Promise<void>
 }
@@ -25,8 +25,8 @@ const SINGLE = 'model.safetensors'
 const INDEX = 'model.safetensors.index.json'
 
 /**
- * Opens every file of a model's weights and checks the headers. `open` says how files are read; a handle that
- * copies, unless given. A GGUF file is always mapped.
+ * Opens all files of a model's weights and checks the headers. `open` reads files; the default is a handle
+ * that copies. A GGUF file is always mapped.
  */
 export async function openCheckpoint(
   directory: string,
@@ -67,7 +67,7 @@ function parseWeightMap(text: string): Map<string, string> | undefined {
   try {
     value = JSON.parse(text)
   } catch {
-    // What is wrong with it is said by whoever knows its path.
+    // The caller, which knows the path, reports the error.
     return undefined
   }
   const map =

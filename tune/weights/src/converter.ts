@@ -1,4 +1,4 @@
-/** Weights from one dtype into another, by the engine's own kernels. */
+/** Converts weights between dtypes with the engine's own kernels. */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, type Dtype, type Shape } from '@cairn-tune/ops'
 import { createRecorder, prepare, type PreparedProgram } from '@cairn-tune/program'

@@ -1,12 +1,12 @@
 /**
- * What the caller gave is wrong: a file, a model, a setting. The message says what was expected and what
- * came.
+ * The caller's input is invalid: a file, a model, a setting. The message names what was expected and what was
+ * found.
  */
 export class InputError extends Error {
   override name = 'InputError'
 }
 
-/** What the caller gave is right, but this program cannot do it. The message says what it can do. */
+/** The input is valid, but not supported. The message names what is supported. */
 export class UnsupportedError extends Error {
   override name = 'UnsupportedError'
 }

@@ -1,9 +1,9 @@
 /**
- * JSON whose numbers keep their text. Templates print numbers as Python does: `1.0` and `1e-07`, of which
- * JavaScript's numbers make `1` and `1e-7`, and other tokens than the model was trained on.
+ * JSON whose numbers keep their text. Templates print numbers like Python: `1.0` and `1e-07`, which
+ * JavaScript would print as `1` and `1e-7`, giving other tokens than the model was trained on.
  */
 
-/** A number that Python writes otherwise than JavaScript; `text` is what Python writes. */
+/** A number that Python and JavaScript print differently. `text` is Python's form. */
 export class ExactNumber {
   readonly text: string
 
@@ -16,9 +16,9 @@ export class ExactNumber {
   }
 }
 
-/** A number as Python's `repr` and `json.dumps` have it, from its text in JSON. */
+/** A number in the form of Python's `repr` and `json.dumps`, from its JSON text. */
 export function pythonNumber(source: string): string {
-  // Whole numbers have no bounds there.
+  // Python's integers are unbounded.
   if (/^-?\d+$/.test(source)) return BigInt(source).toString()
   const value = Number(source)
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
@@ -36,7 +36,7 @@ export function pythonNumber(source: string): string {
   return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
 }
 
-/** What may be written otherwise: a fraction, an exponent, or more digits than a double holds. */
+/** Numbers that may be printed differently: a fraction, an exponent, or more digits than a double holds. */
 const UNUSUAL = /\d[.eE]|\d{16}/
 
 /** JSON.parse, with an ExactNumber where the two languages differ. */

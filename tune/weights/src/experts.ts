@@ -1,6 +1,6 @@
 /**
- * Weights of experts: a program has them as one tensor of three dimensions, a checkpoint and an adapter as a
- * matrix for each, `….experts.3.gate_proj.weight` being matrix 3 of `….experts.gate_proj.weight`.
+ * Weights of experts. A program has them as one tensor of three dimensions, a checkpoint and an adapter as
+ * one matrix per expert: `….experts.3.gate_proj.weight` is matrix 3 of `….experts.gate_proj.weight`.
  */
 import type { Shape } from '@cairn-tune/ops'
 import type { Checkpoint } from './checkpoint.ts'
@@ -9,15 +9,15 @@ import { mxfp4Names } from './mxfp4-experts.ts'
 /** The name of one expert's matrix. */
 const expertName = (name: string, expert: number): string => name.replace('.experts.', `.experts.${expert}.`)
 
-/** The name that a checkpoint has of a weight, or of its first matrix where there is one for each expert. */
+/** The checkpoint's name of a weight, or of its first matrix if there is one per expert. */
 export const storedName = (checkpoint: Checkpoint, name: string): string =>
   checkpoint.tensors.has(name) || checkpoint.tensors.has(mxfp4Names(name).blocks) ? name : expertName(name, 0)
 
-/** The linears of a projection as a checkpoint and an adapter name them: one, or one for each expert. */
+/** Names of a projection's linears in checkpoints and adapters: one, or one per expert. */
 export const linearsOf = ({ name, experts }: { name: string; experts?: number | undefined }): string[] =>
   experts === undefined ? [name] : Array.from({ length: experts }, (_, e) => expertName(name, e))
 
-/** The matrices of a tensor of experts, in order; any other tensor by itself. */
+/** The matrices of a tensor of experts, in order. Any other tensor by itself. */
 export function matricesOf<T extends { name: string; shape: Shape }>(tensor: T): T[] {
   const [count = 0, ...matrix] = tensor.shape
   if (tensor.shape.length !== 3) return [tensor]
@@ -28,7 +28,7 @@ export function matricesOf<T extends { name: string; shape: Shape }>(tensor: T):
   }))
 }
 
-/** Why an adapter that has matrices of experts belongs to a model with another number of them. */
+/** The reason why an adapter with matrices of experts belongs to a model with another number of them. */
 export function missingExperts(
   names: readonly string[],
   projections: readonly { name: string; experts?: number | undefined }[],

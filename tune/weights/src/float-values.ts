@@ -1,6 +1,6 @@
 /**
- * Numbers of stored bytes, for the dtypes that hold one float an element. Files are little-endian, and so is
- * every machine this runs on.
+ * Converts stored bytes to numbers, for dtypes with one float per element. Files are little-endian, and so is
+ * every supported machine.
  */
 import { decodeBf16, decodeMinifloat, encodeBf16 } from '@cairn-tune/ops'
 import type { SafetensorsDtype } from './safetensors-header.ts'
@@ -60,7 +60,7 @@ export function decodeFloats(dtype: FloatDtype, stored: Uint8Array): Float32Arra
   }
 }
 
-/** Exponents of all ones are infinities and NaN. Two numbers a word: weights are many. */
+/** Exponents of all ones are infinities and NaN. Checks two numbers per word, because weights are many. */
 function findInWords(stored: Uint8Array, exponents: readonly number[]): number | undefined {
   const bytes = aligned(stored, 4)
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4))
@@ -72,17 +72,17 @@ function findInWords(stored: Uint8Array, exponents: readonly number[]): number |
   return undefined
 }
 
-/** Where the first number lies that is not finite; undefined where all are. */
+/** Index of the first number that is not finite. Undefined if all are. */
 export function findNotFinite(dtype: FloatDtype, stored: Uint8Array): number | undefined {
   if (dtype === 'F32') return findInWords(stored, [0x7f80_0000])
-  // A bf16 word covers two numbers. An odd last number is in no word.
+  // A bf16 word covers two numbers. The last one of an odd count is in no word.
   const pairs = Math.floor(stored.byteLength / 4)
   const from = dtype === 'BF16' ? 2 * (findInWords(stored, [0x7f80, 0x7f80_0000]) ?? pairs) : 0
   const at = decodeFloats(dtype, stored.subarray(2 * from)).findIndex(value => !Number.isFinite(value))
   return at < 0 ? undefined : from + at
 }
 
-/** f32 as the bytes of a tensor. */
+/** f32 as a tensor's bytes. */
 export function encodeFloats(dtype: 'F32' | 'BF16' | 'F16', values: Float32Array): Uint8Array {
   if (dtype === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
   return new Uint8Array(

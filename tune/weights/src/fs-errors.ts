@@ -5,12 +5,12 @@ import { InputError } from './errors.ts'
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Whether an error of the file system says that the path does not exist. */
+/** Whether a file system error means that the path does not exist. */
 export function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')
 }
 
-/** What a person can mend by choosing another path. */
+/** Errors that another path may fix. */
 const MENDABLE: Readonly<Record<string, string>> = {
   EEXIST: 'is a file, or below a file; give a directory or a new path',
   ENOTDIR: 'is a file, or below a file; give a directory or a new path',
@@ -21,7 +21,7 @@ const MENDABLE: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'cannot create the directory: the name is too long',
 }
 
-/** Makes a directory that a person named, unless it is there; `what` names it in the message. */
+/** Creates a directory that the user named, unless it exists. `what` names it in the message. */
 export async function makeDirectory(path: string, what: string): Promise<void> {
   await makeDirectories(path).catch((cause: unknown) => {
     const why = MENDABLE[codeOf(cause) ?? '']
@@ -31,8 +31,8 @@ export async function makeDirectory(path: string, what: string): Promise<void> {
 }
 
 /**
- * Makes a directory and those above it. Node's own recursive mkdir never returns where the system says ENOENT
- * below a directory that is there, as it does in /proc.
+ * Creates a directory and its parents. Node's own recursive mkdir never returns if the system reports ENOENT
+ * below an existing directory, as in /proc.
  */
 export async function makeDirectories(path: string): Promise<void> {
   const full = resolve(path)
@@ -41,7 +41,7 @@ export async function makeDirectories(path: string): Promise<void> {
   } catch (error) {
     const parent = dirname(full)
     if (codeOf(error) !== 'ENOENT' || parent === full) throw error
-    // One that is there was perhaps made since; where it was not, the second try fails as the first did.
+    // An existing parent was perhaps created just now. If it was not, the second try fails like the first.
     if (!(await isThere(parent))) await makeDirectories(parent)
     await makeOne(full)
   }
@@ -65,12 +65,12 @@ const isThere = (path: string) =>
     },
   )
 
-/** A path could not be written, and nothing about the request would change that: the disk is full, or fails. */
+/** A path could not be written for a reason outside the request: the disk is full, or fails. */
 export class WriteError extends Error {
   override readonly name = 'WriteError'
   readonly path: string
 
-  /** `advice` says what is left, and how to go on. */
+  /** `advice` says what is saved, and how to resume. */
   constructor(path: string, cause: unknown, advice?: string) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(`${path}: cannot write (${why})${advice === undefined ? '' : `; ${advice}`}`, { cause })
@@ -80,6 +80,6 @@ export class WriteError extends Error {
 
 const STORAGE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'])
 
-/** Adds the path to an error of writing, whose message lacks it. Returns other errors unchanged. */
+/** Adds the path to a write error, whose message lacks it. Returns other errors unchanged. */
 export const withPath = (path: string, error: unknown): unknown =>
   STORAGE.has(codeOf(error) ?? '') ? new WriteError(path, error) : error

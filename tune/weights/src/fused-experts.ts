@@ -3,7 +3,7 @@
  * layer. With rank R, expert e has row e·R + j of A and column j·E + e of B, for j below R.
  *
  * PEFT wraps the module `experts` once for each of its parameters: the first, `gate_up_proj`, is under
- * `experts.base_layer` where both are adapted, and the last one under `experts` itself.
+ * `experts.base_layer` if both are adapted, and the last one under `experts` itself.
  */
 import { UnsupportedError } from './errors.ts'
 import type { AdapterTensor, StoredTensor } from './peft-adapter.ts'
@@ -12,10 +12,10 @@ const [GATE_UP, DOWN] = ['gate_up_proj', 'down_proj'] as const
 const INNER = '.base_layer'
 const MODULE = /\.experts(?:\.base_layer)?$/
 
-/** The names that PEFT has for the parameters of experts, in `target_parameters`. */
+/** PEFT's names of expert parameters, in `target_parameters`. */
 export const EXPERT_PARAMETERS = [`mlp.experts.${GATE_UP}`, `mlp.experts.${DOWN}`] as const
 
-/** The parameter that a pair under `…experts` or `…experts.base_layer` is of; undefined for other linears. */
+/** The parameter of a pair under `…experts` or `…experts.base_layer`. Undefined for other linears. */
 export function fusedParameter(
   path: string,
   linear: string,
@@ -36,7 +36,7 @@ export function fusedParameter(
   return `${isInner ? linear.slice(0, -INNER.length) : linear}.${parameter}`
 }
 
-/** The fused parameter of one expert's projection, whose rank and scale it has. */
+/** The fused parameter of one expert's projection, which determines its rank and scale. */
 export const parameterOf = (linear: string): string =>
   linear.replace(/\.experts\.\d+\.(?:gate|up|gate_up)_proj$/, `.experts.${GATE_UP}`)
 
@@ -45,7 +45,7 @@ export type FusedPair = { parameter: string; rank: number; a: StoredTensor; b: S
 
 type Codes = Uint16Array | Uint32Array | Uint8Array
 
-/** Numbers of a stored tensor, whatever they mean. */
+/** Codes of a stored tensor, without decoding. */
 function codesOf({ shape, bytes }: StoredTensor): Codes {
   const width = bytes.byteLength / (shape[0] * shape[1])
   const { buffer, byteOffset } = bytes.byteOffset % width === 0 ? bytes : bytes.slice()
@@ -76,8 +76,8 @@ type Range = { start: number; end: number }
 type BPart = { experts: number; rank: number; expert: number; rows: Range; columns: Range }
 
 /**
- * The pairs of every expert. With `splitsGateUp` gate and up are linears of their own: they share A, or,
- * where B has zeros beside two blocks (which is how separate adapters are fused), have half of its rows each.
+ * The pairs of every expert. With `splitsGateUp`, gate and up are separate linears. They share A; or, if B is
+ * block diagonal with zeros (the fused form of separate adapters), each has half of A's rows.
  */
 export function* partFused(
   { parameter, rank, a, b }: FusedPair,
@@ -153,7 +153,7 @@ function fuseA(stacks: readonly AdapterStack[]): Omit<AdapterTensor, 'name'> {
   return { shape: [experts * rank, inputs], values }
 }
 
-/** Its B: a block for each projection, zeros beside them. */
+/** The B that belongs to it: block diagonal, with zeros elsewhere. */
 function fuseB(stacks: readonly AdapterStack[]): Omit<AdapterTensor, 'name'> {
   const experts = stacks[0]?.shape[0] ?? 0
   const [outputs, rank] = [1, 2].map(i => stacks.reduce((sum, { shape }) => sum + (shape[i] ?? 0), 0)) as [

@@ -1,4 +1,4 @@
-/** What is asked of the hub: which files a revision has, and each file's hash and size. */
+/** Requests to the hub: the files of a revision, and each file's hash and size. */
 import { z } from 'zod'
 import { InputError } from './errors.ts'
 import type { Repo } from './hub-cache.ts'
@@ -11,7 +11,7 @@ export type Hub = {
 }
 export type RemoteFile = { name: string; etag: string; bytes: number; url: string }
 
-/** The hub could not be asked at all, or answered that it cannot answer. */
+/** The hub was unreachable, or returned a server error. */
 export class HubUnreachable extends Error {
   override name = 'HubUnreachable'
 }
@@ -29,7 +29,7 @@ function headersOf({ token }: Hub): Record<string, string> {
   return { 'user-agent': 'cairn-tune', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
 }
 
-/** One request. No answer, or an answer of 5xx or 429, is HubUnreachable. */
+/** Sends one request. Throws HubUnreachable for no answer, 5xx or 429. */
 export async function ask(hub: Hub, url: string, init: RequestInit = {}): Promise<Response> {
   let reply: Response
   try {
@@ -49,7 +49,7 @@ export async function ask(hub: Hub, url: string, init: RequestInit = {}): Promis
   return reply
 }
 
-/** fetch says "fetch failed" and keeps the reason in `cause`. */
+/** fetch reports "fetch failed" and has the reason in `cause`. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? describe(error.cause) : error.message || error.name
@@ -72,7 +72,7 @@ export async function listRevision(
       `${hub.endpoint}: invalid hub response about ${repo.id}: ${z.prettifyError(parsed.error)}`,
     )
   const names = parsed.data.siblings.map(({ rfilename }) => rfilename)
-  // A name may not lead out of the snapshot.
+  // A name must not lead out of the snapshot.
   const bad = names.find(
     name =>
       name.split('/').some(part => part === '' || part === '.' || part === '..') ||
@@ -90,7 +90,7 @@ async function refuse(hub: Hub, repo: Repo, revision: string, reply: Response): 
   if (reply.ok) return
   await reply.body?.cancel()
   const what = `${repo.type} ${repo.id} (revision ${revision})`
-  // The hub answers 401 for what does not exist as well as for what is private.
+  // The hub answers 401 both for missing and for private repositories.
   if (reply.status === 404) throw new InputError(`${what} does not exist on ${hub.endpoint}`)
   if (reply.status === 401 || reply.status === 403) {
     const advice =
@@ -107,8 +107,8 @@ async function refuse(hub: Hub, repo: Repo, revision: string, reply: Response): 
 const MAX_REDIRECTS = 5
 
 /**
- * Hash and size of a file. Large files are kept elsewhere; their hash stands in the hub's own answer, so only
- * its own redirects are followed.
+ * Hash and size of a file. Large files are stored elsewhere; their hash is in the hub's own answer, so only
+ * the hub's own redirects are followed.
  */
 export async function statRemote(hub: Hub, repo: Repo, commit: string, name: string): Promise<RemoteFile> {
   const start = `${base(hub, repo)}/resolve/${commit}/${escapePath(name)}`

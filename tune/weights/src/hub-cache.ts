@@ -1,6 +1,6 @@
 /**
- * The Hugging Face hub's cache, as huggingface_hub lays it out: blobs by hash, snapshots of links to them,
- * refs from names to commits.
+ * The Hugging Face hub's cache, in huggingface_hub's layout: blobs by hash, snapshots of links to them, refs
+ * from names to commits.
  */
 import { readFile, readdir, stat, symlink, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -17,7 +17,7 @@ const filled = (value: string | undefined) => (value === undefined || value === 
 const homeOf = (env: Environment) =>
   filled(env['HF_HOME']) ?? join(filled(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'huggingface')
 
-/** Where downloaded repositories lie. */
+/** Root of downloaded repositories. */
 export const hubCacheRoot = (env: Environment) =>
   filled(env['HF_HUB_CACHE']) ?? filled(env['HUGGINGFACE_HUB_CACHE']) ?? join(homeOf(env), 'hub')
 
@@ -39,7 +39,7 @@ async function readText(path: string): Promise<string | undefined> {
   })
 }
 
-/** The snapshot that a revision (a branch, tag or commit) points to, if it is in the cache. */
+/** The snapshot of a revision (a branch, tag or commit), if it is in the cache. */
 export async function findSnapshot(folder: string, revision: string): Promise<string | undefined> {
   const commit = (await readText(join(folder, 'refs', revision)))?.trim() ?? revision
   const path = join(folder, 'snapshots', commit)
@@ -61,14 +61,14 @@ const statOf = (path: string) =>
     throw error
   })
 
-/** Names of a snapshot's files, folders included, links to missing blobs left out. */
+/** Names of a snapshot's files, including folders, without links to missing blobs. */
 export async function listSnapshot(path: string): Promise<string[]> {
   const entries = await readdir(path, { recursive: true })
   const found = await Promise.all(entries.map(async name => ((await isFile(join(path, name))) ? [name] : [])))
   return found.flat().toSorted()
 }
 
-/** Makes a snapshot's file a link to its blob, replacing a broken one. */
+/** Links a snapshot's file to its blob, replacing a broken link. */
 export async function linkBlob(snapshot: string, name: string, blob: string): Promise<void> {
   const link = join(snapshot, name)
   await makeDirectories(dirname(link))
@@ -76,7 +76,7 @@ export async function linkBlob(snapshot: string, name: string, blob: string): Pr
   await symlink(relative(dirname(link), blob), link)
 }
 
-/** Remembers which commit a branch or tag was. */
+/** Records the commit of a branch or tag. */
 export async function writeRef(folder: string, revision: string, commit: string): Promise<void> {
   if (revision === commit) return
   const path = join(folder, 'refs', revision)

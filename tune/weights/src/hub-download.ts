@@ -1,6 +1,6 @@
 /**
- * One file of the hub into the cache's blobs: continued where it was cut, checked by size and hash, visible
- * only when whole.
+ * Downloads one file of the hub into the cache's blobs: resumed after an interruption, checked by size and
+ * hash, visible only when complete.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -16,8 +16,8 @@ export type Progress = (done: { name: string; receivedBytes: number; totalBytes:
 export type Retry = { attempts: number; wait: (attempt: number) => Promise<void> }
 
 /**
- * Repeats what the hub did not answer. Attempts that bring something do not count: a large file may be cut
- * any number of times.
+ * Retries requests that the hub did not answer. Attempts that made progress do not count: a large file may be
+ * interrupted any number of times.
  */
 export async function withRetry<T>(
   retry: Retry,
@@ -67,7 +67,7 @@ const sizeOf = (path: string) =>
     },
   )
 
-/** Appends what is missing. Throws HubUnreachable when the connection ends early; what came is kept. */
+/** Appends the missing bytes. Throws HubUnreachable if the connection ends early; received bytes are kept. */
 async function receive(hub: Hub, file: RemoteFile, partial: string, onProgress: Progress): Promise<void> {
   let received = await sizeOf(partial)
   if (received > file.bytes) {

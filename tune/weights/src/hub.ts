@@ -1,4 +1,4 @@
-/** From a model's or data set's name to a directory on this machine. */
+/** Resolves a model's or data set's name to a directory on this machine. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openCheckpoint } from './checkpoint.ts'
@@ -43,7 +43,7 @@ const JSON_FILES = [
   'model\\.safetensors\\.index',
 ]
 
-/** Which files of a repository are of use. Weights in other formats stay where they are. */
+/** Files of a repository to download. Weights in other formats are skipped. */
 const WANTED: Record<RepoType, RegExp> = {
   model: new RegExp(
     `^(?:(?:${JSON_FILES.join('|')})\\.json|model[^/]*\\.safetensors|chat_template\\.(?:jinja|json))$`,
@@ -52,7 +52,7 @@ const WANTED: Record<RepoType, RegExp> = {
 }
 
 /**
- * The directory of a model or data set: a local one, one in the hub cache, or one downloaded into it; of a
+ * The directory of a model or data set: a local one, one in the hub cache, or one downloaded into it. For a
  * model also the path of a GGUF file.
  */
 export async function resolveRepo(type: RepoType, name: string, options: ResolveOptions): Promise<string> {
@@ -100,7 +100,7 @@ async function hubOf({ env, fetch: ask, signal }: ResolveOptions): Promise<Hub> 
   }
 }
 
-/** A snapshot may have been downloaded in part, by us or by others. */
+/** A snapshot may be a partial download, by us or by another program. */
 async function isWhole(type: RepoType, snapshot: string): Promise<boolean> {
   if (type === 'dataset') return (await listSnapshot(snapshot)).some(name => WANTED.dataset.test(name))
   const has = (name: string) => isFile(join(snapshot, name))

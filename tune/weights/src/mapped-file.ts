@@ -1,15 +1,15 @@
-/** Files whose reads are views of them. */
+/** Files whose reads return views. */
 import { mapFile } from '@cairn-tune/native'
 import { openFileBytes, type ByteSource } from './byte-source.ts'
 
-/** A file whose reads are views of it. */
+/** Opens a file whose reads return views of its mapping. */
 export async function openMapped(path: string): Promise<ByteSource> {
-  // A missing or empty file fails as it does everywhere.
+  // A missing or empty file fails with the usual error.
   const handle = await openFileBytes(path)
   if (handle.byteLength === 0) return handle
   await handle.close()
   const bytes = await mapFile(path)
-  // Unmapped with its last view: a frozen weight outlives the reader.
+  // Unmapped with its last view, because a frozen weight outlives the reader.
   return {
     path,
     byteLength: bytes.byteLength,

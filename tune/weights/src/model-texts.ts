@@ -1,11 +1,11 @@
-/** The text files of a model: of its directory, or what its GGUF file says in their place. */
+/** The text files of a model: of its directory, or derived from its GGUF file. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing } from './fs-errors.ts'
 import { isGgufPath } from './gguf/gguf-file.ts'
 import { readGgufText } from './gguf/model-texts.ts'
 
-/** The files of a model that are no weights, those that decide how a text is tokenised first. */
+/** The files of a model other than weights, those that determine tokenisation first. */
 export const TOKENIZER_TEXTS = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'] as const
 const OTHER_TEXTS = [
   'config.json',
@@ -20,7 +20,7 @@ const OTHER_TEXTS = [
 export const MODEL_TEXTS = [...TOKENIZER_TEXTS, ...OTHER_TEXTS]
 export type ModelText = (typeof MODEL_TEXTS)[number]
 
-/** Undefined where the model has no such file. */
+/** Undefined if the model has no such file. */
 export async function readModelText(model: string, name: ModelText): Promise<string | undefined> {
   if (isGgufPath(model)) return readGgufText(model, name)
   return readFile(join(model, name), 'utf8').catch((error: unknown) => {

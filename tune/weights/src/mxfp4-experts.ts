@@ -1,6 +1,6 @@
 /**
- * The experts of gpt-oss as they are distributed: codes and scales of all experts in two tensors,
- * `gate_up_proj_blocks` (E, N, K/32, 16) and `gate_up_proj_scales` (E, N, K/32), for what a program calls
+ * The published format of gpt-oss's experts: codes and scales of all experts in two tensors,
+ * `gate_up_proj_blocks` (E, N, K/32, 16) and `gate_up_proj_scales` (E, N, K/32). A program calls this
  * `gate_up_proj.weight` (E, N, K). Codes and scales are copied bit for bit.
  */
 import { MXFP4_BLOCK, byteLength, matrixStride, partsOf } from '@cairn-tune/ops'
@@ -47,7 +47,7 @@ export async function readMxfp4(checkpoint: Checkpoint, name: string): Promise<S
   return { dtype: 'mxfp4', shape, buffer }
 }
 
-/** The two tensors of a weight of experts, from the buffer that a program has of it. */
+/** The two tensors of a weight of experts, from a program's buffer. */
 export function mxfp4Tensors(
   name: string,
   [experts = 0, rows = 0, columns = 0]: readonly number[],

@@ -22,26 +22,26 @@ import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
 
 /**
- * A matrix of an adapter under the name it has in a program: `model.layers.0.self_attn.q_proj.lora_A.weight`.
- * A is (rank, in), B is (out, rank).
+ * A matrix of an adapter with its name in a program: `model.layers.0.self_attn.q_proj.lora_A.weight`. A is
+ * (rank, in), B is (out, rank).
  */
 export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
-/** Lengths of the rows of an adapted weight: `….q_proj.lora_magnitude_vector`, (out), in f32. */
+/** Row lengths of an adapted weight: `….q_proj.lora_magnitude_vector`, (out), in f32. */
 export type AdapterVector = { name: string; shape: readonly [number]; values: Float32Array }
 export type Adapter = AdapterConfig & {
-  /** What B·A·x of a linear is multiplied by. */
+  /** Factor of B·A·x of a linear. */
   scaleOf: (linear: string) => number
   tensors: AdapterTensor[]
-  /** One for each pair of matrices with DoRA, none without. */
+  /** One per pair of matrices with DoRA, otherwise empty. */
   magnitudes: AdapterVector[]
 }
-/** A matrix as its file has it. */
+/** A matrix as stored in the file. */
 export type StoredTensor = Omit<AdapterTensor, 'values'> & { dtype: FloatDtype; bytes: Uint8Array }
 export type StoredAdapter = Omit<Adapter, 'tensors'> & { tensors: StoredTensor[] }
 
 const PREFIX = 'base_model.model.'
 
-/** Writes both files; each appears whole or not at all, the one that names the other last. */
+/** Writes both files. Each appears whole or not at all, the configuration last. */
 export async function writeAdapter(
   directory: string,
   config: AdapterConfig,
@@ -61,12 +61,12 @@ export async function writeAdapter(
 
 const readInto = promisify(read)
 
-/** Bytes that are read in less time than an asynchronous read waits for its turns. */
+/** Up to this size a synchronous read takes less time than the waits of an asynchronous one. */
 const READ_AT_ONCE = 4 * 2 ** 20
 
 /**
- * An adapter is small: one read of all of it. Each asynchronous call waits twice for a turn on a machine
- * whose every core computes, so what takes microseconds is done at once.
+ * Reads an adapter at once, because it is small. On a machine whose cores all compute, each asynchronous call
+ * waits twice for a turn, so reads of microseconds are synchronous.
  */
 async function openWhole(path: string, maxBytes: number): Promise<ByteSource> {
   const file = openWeights(path)
@@ -108,17 +108,17 @@ function openWeights(path: string): number {
   }
 }
 
-/** Numbers that are decoded or checked before others get a turn: about a millisecond's work. */
+/** Numbers that are decoded or checked between yields: about a millisecond's work. */
 const NUMBERS_AT_ONCE = 500_000
 
-/** Linears of the model that an adapter is for. */
+/** Linears of the adapter's model. */
 type Linears = readonly { name: string }[]
-/** What an adapter of one model has at most: bytes of its matrices' file, and experts in fused matrices. */
+/** Limits of an adapter for one model: bytes of its matrices' file, and experts in fused matrices. */
 export type AdapterLimits = { maxBytes: number; experts: number }
 
 /**
- * Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names.
- * Matrices of experts that PEFT has fused are parted; a model's linears say whether gate and up are two.
+ * Reads an adapter of ours or of PEFT. Every A must have its B, of the rank in the configuration. PEFT's
+ * fused matrices of experts are split; the model's linears tell whether gate and up are separate.
  */
 export async function readAdapter(directory: string, linears: Linears = []): Promise<Adapter> {
   const { tensors: stored, ...rest } = await readStoredAdapter(directory, linears)
@@ -135,8 +135,8 @@ export async function readAdapter(directory: string, linears: Linears = []): Pro
 }
 
 /**
- * The same with every matrix as it lies in the file, for those who can use it so. Limits are checked before
- * anything is read or parted that takes long.
+ * The same with every matrix in its stored form, for callers that can use it. Limits are checked before any
+ * long read or split.
  */
 export async function readStoredAdapter(
   directory: string,

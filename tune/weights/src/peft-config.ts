@@ -1,4 +1,4 @@
-/** adapter_config.json: what of PEFT's settings is written, and what is understood. */
+/** adapter_config.json: the PEFT settings that are written, and those that are supported. */
 import { closeSync, fstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -11,11 +11,14 @@ export type AdapterConfig = Ranks & {
   /** Rank of the adapter. The largest one, if ranks differ. */
   lora_rank: number
   lora_dropout: number
-  /** Whether it counts alpha / √rank times in place of alpha / rank. */
+  /** Scales by alpha / √rank instead of alpha / rank. */
   use_rslora?: boolean
-  /** Whether rows of adapted weights have lengths of their own. */
+  /** Whether rows of adapted weights have their own lengths (DoRA). */
   use_dora?: boolean
-  /** Parameters of experts whose matrices are fused (fused-experts.ts); experts are by themselves without. */
+  /**
+   * Parameters of experts whose matrices are fused (fused-experts.ts). Without it, experts have separate
+   * matrices.
+   */
   target_parameters?: readonly string[]
 }
 
@@ -47,7 +50,7 @@ export function adapterConfigText(config: AdapterConfig): string {
   return `${JSON.stringify(json, null, 2)}\n`
 }
 
-/** PEFT itself writes `.*\\.gate_up_proj` for the end of a name, of which it takes any. */
+/** PEFT itself writes `.*\\.gate_up_proj` for the end of a name, where it accepts any regular expression. */
 const pattern = z
   .record(z.string(), z.number().positive())
   .nullish()
@@ -57,7 +60,7 @@ const pattern = z
 const endOf = (name: string) => name.replace(/^\.\*\\\./, '')
 const off = z.literal([false, null]).optional()
 
-/** A setting that would change the numbers and is not understood, is refused. */
+/** An unsupported setting that would change the numbers is rejected. */
 const configSchema = z.looseObject({
   peft_type: z.literal('LORA'),
   base_model_name_or_path: z.string().nullish(),
@@ -80,7 +83,7 @@ const configSchema = z.looseObject({
   layer_replication: z.null().optional(),
 })
 
-/** PEFT writes a kilobyte; patterns of every projection of a large model are some hundred. */
+/** PEFT writes a kilobyte. Patterns for every projection of a large model take some hundred. */
 const MAX_CONFIG_BYTES = 4 * 2 ** 20
 
 function readText(path: string): string {
@@ -117,6 +120,6 @@ export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
   throw new UnsupportedError(`${path}: ${z.prettifyError(parsed.error)}`)
 }
 
-/** The base that an adapter names; empty where it names none. */
+/** The base model named by an adapter. Empty if it names none. */
 export const adapterBase = (directory: string): string =>
   readAdapterConfig(join(directory, ADAPTER_CONFIG)).base_model_name_or_path ?? ''

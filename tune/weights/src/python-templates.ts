@@ -1,13 +1,13 @@
 /**
- * What Python's Jinja does otherwise than the interpreter of @huggingface/jinja: `strip` with characters, and
- * how numbers are written. Templates are changed after they are parsed, values before they are rendered.
+ * Differences of Python's Jinja from the interpreter of @huggingface/jinja: `strip` with characters, and the
+ * format of numbers. Templates are changed after parsing, values before rendering.
  */
 import { ExactNumber } from './exact-json.ts'
 
 const STRIPS = ['strip', 'lstrip', 'rstrip'] as const
 type Strip = (typeof STRIPS)[number]
 
-/** Functions that changed templates call. */
+/** Names of functions that changed templates call. */
 const nameOf = (strip: Strip) => `__${strip}_of`
 
 function stripOf(strip: Strip): (text: unknown, characters: unknown) => string {
@@ -32,7 +32,7 @@ type Node = { type: string; [key: string]: unknown }
 const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string'
 
-/** `x.lstrip('\n')` becomes a call of a function that knows the characters; the tree is changed in place. */
+/** Replaces `x.lstrip('\n')` by a call of a function that takes the characters. Changes the tree in place. */
 export function pythonStrips(value: unknown): void {
   if (Array.isArray(value)) {
     for (const one of value) pythonStrips(one)
@@ -55,11 +55,11 @@ export function pythonStrips(value: unknown): void {
   value['args'] = [object, ...(args as unknown[])]
 }
 
-/** Noncharacters of Unicode, which no text has: a number as Python writes it stands between them. */
+/** Unicode noncharacters, which no text contains. They enclose a number in Python's format. */
 const [START, END] = ['\u{fdd2}', '\u{fdd3}']
 const MARKED = /"\u{fdd2}([^\u{fdd2}\u{fdd3}]*)\u{fdd3}"|\u{fdd2}([^\u{fdd2}\u{fdd3}]*)\u{fdd3}/gu
 
-/** A value whose numbers survive a template; `writeNumbers` makes them numbers again in what was rendered. */
+/** A value whose numbers survive a template. `writeNumbers` restores them in the rendered text. */
 export function markNumbers(value: unknown): unknown {
   if (value instanceof ExactNumber) return `${START}${value.text}${END}`
   if (Array.isArray(value)) return value.map(markNumbers)

@@ -1,4 +1,4 @@
-/** Which layout a checkpoint's quantization_config announces. */
+/** Detects the layout that a checkpoint's quantization_config declares. */
 import { FP8_TILE, NF4_BLOCK } from '@cairn-tune/ops'
 import { z } from 'zod'
 import { UnsupportedError } from './errors.ts'
@@ -27,7 +27,7 @@ const kinds: readonly (readonly [z.ZodType, QuantizedLayout])[] = [
   [z.looseObject({ quant_method: z.literal('mxfp4') }), 'mxfp4'],
 ]
 
-/** The layout announced, undefined where there is no quantization_config; any other is refused. */
+/** The declared layout. Undefined without a quantization_config; unsupported ones are rejected. */
 export function detectQuantization(path: string, config: unknown): QuantizedLayout | undefined {
   if (config === undefined || config === null) return undefined
   const found = kinds.find(([schema]) => schema.safeParse(config).success)

@@ -1,6 +1,6 @@
 /**
- * Checkpoints that come quantised: four published layouts, read into the buffers of this project's dtypes
- * without a change to any code or scale.
+ * Quantised checkpoints: four published layouts, read into the buffers of our dtypes without changing any
+ * code or scale.
  */
 import {
   FP8_TILE,
@@ -21,10 +21,10 @@ import { mxfp4Names, readMxfp4 } from './mxfp4-experts.ts'
 import { checkTensor } from './safetensors.ts'
 import type { SafetensorsDtype, TensorEntry } from './safetensors-header.ts'
 
-/** A matrix as the engine takes it: `buffer` is laid out as `partsOf(dtype, shape)` says. */
+/** A matrix in the engine's format: `buffer` is laid out according to `partsOf(dtype, shape)`. */
 export type StoredWeight = { dtype: Dtype; shape: number[]; buffer: Uint8Array }
 
-/** The layouts read here, by the dtype that each becomes. */
+/** The supported layouts, by the dtype that each becomes. */
 export const QUANTIZED_LAYOUTS = {
   fp8_tiles: 'fine-grained FP8: weight (E4M3) and weight_scale_inv',
   nvfp4: 'ModelOpt NVFP4: weight (U8), weight_scale (E4M3) and weight_scale_2',
@@ -38,7 +38,7 @@ export type QuantizedLayout = keyof typeof QUANTIZED_LAYOUTS
 
 const BNB_STATE = 'quant_state.bitsandbytes__'
 
-/** Which layout a weight is stored in, by the tensors beside it; undefined where it is plain. */
+/** The layout of a stored weight, from the tensors beside it. Undefined for an unquantised weight. */
 export function layoutOf(checkpoint: Checkpoint, name: string): QuantizedLayout | undefined {
   const has = (suffix: string) => checkpoint.tensors.has(name + suffix)
   if (has('_scale_inv')) return 'fp8_tiles'
@@ -56,8 +56,8 @@ export function layoutOf(checkpoint: Checkpoint, name: string): QuantizedLayout 
 }
 
 /**
- * Reads a weight as it is stored: quantised, bf16, or f32 (which F16 becomes, for it fits in nothing
- * smaller).
+ * Reads a weight in its storage: quantised, bf16, or f32 (also for F16, whose numbers fit in no smaller
+ * dtype).
  */
 export async function readWeight(checkpoint: Checkpoint, name: string): Promise<StoredWeight> {
   const layout = layoutOf(checkpoint, name)
@@ -72,7 +72,7 @@ export async function readWeight(checkpoint: Checkpoint, name: string): Promise<
   }
 }
 
-/** Reads a weight of one of the layouts; codes and scales are those of the file, bit for bit. */
+/** Reads a quantised weight. Codes and scales are those of the file, bit for bit. */
 const readQuantized = (
   checkpoint: Checkpoint,
   name: string,
@@ -111,7 +111,7 @@ async function readScales(
   return decodeFloats(dtype as FloatDtype, await checkpoint.read(name))
 }
 
-/** Puts parts where the dtype has them; each must be exactly as long as the dtype says. */
+/** Places parts in the dtype's layout. Each must have exactly the dtype's length. */
 function assemble(dtype: Dtype, shape: number[], found: Record<string, Uint8Array>): StoredWeight {
   const buffer = new Uint8Array(byteLength(dtype, shape))
   for (const { name, offset, bytes } of partsOf(dtype, shape)) {
@@ -153,14 +153,14 @@ async function readFp8(checkpoint: Checkpoint, name: string): Promise<StoredWeig
   })
 }
 
-/** The activations' `input_scale` is left aside: activations are scaled here as the recipe says. */
+/** Ignores `input_scale`: the recipe determines how activations are scaled. */
 async function readNvfp4(checkpoint: Checkpoint, name: string): Promise<StoredWeight> {
   const [rows, packed] = matrix(checkpoint, name, 'U8')
   const columns = packed * 2
   refuseUnlessBlocks(checkpoint, name, columns, NVFP4_BLOCK)
   entryOf(checkpoint, `${name}_scale`, ['F8_E4M3'], [rows, columns / NVFP4_BLOCK])
   const scales = await checkpoint.read(`${name}_scale`)
-  // A block scale is never negative; its sign bit would be lost in tensor cores.
+  // A block scale is never negative, and tensor cores would ignore its sign bit.
   if (scales.some(code => (code & MINIFLOATS.e4m3.signBit) !== 0))
     throw new InputError(
       `${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale`)} has a negative scale`,

@@ -1,4 +1,7 @@
-/** Ranks and scales of an adapter's linears: those of all, or by `rank_pattern` and `alpha_pattern` of PEFT. */
+/**
+ * Ranks and scales of an adapter's linears: the common ones, or those of PEFT's `rank_pattern` and
+ * `alpha_pattern`.
+ */
 import { UnsupportedError } from './errors.ts'
 
 type Pattern = Readonly<Record<string, number>>
@@ -11,10 +14,10 @@ export type RankKeys = {
   alpha_pattern?: Pattern | null | undefined
 }
 
-/** Projections that the feed-forward part of a layer has; experts have each of them many times. */
+/** Projections of the feed-forward part of a layer. With experts, each exists once per expert. */
 const FEED_FORWARD = ['gate_proj', 'up_proj', 'gate_up_proj', 'down_proj']
 
-/** Whether a linear is of the feed-forward part of a layer, of experts or not. */
+/** Whether a linear belongs to the feed-forward part of a layer, with or without experts. */
 export const isFeedForward = (linear: string): boolean => linear.includes('.mlp.')
 
 export type Ranks = {
@@ -27,8 +30,8 @@ export type Ranks = {
 }
 
 /**
- * What `adapter_config.json` says of ranks. Where feed-forward projections have a rank of their own, `r` is
- * theirs, for PEFT takes no pattern that names a projection of experts, and the others stand in the patterns.
+ * The rank keys of `adapter_config.json`. If feed-forward projections have their own rank, `r` is theirs and
+ * the others are in the patterns, because PEFT does not accept a pattern for a projection of experts.
  */
 export function rankKeys({
   lora_rank: rank,
@@ -53,13 +56,13 @@ export function rankKeys({
 export const matchesLinear = (name: string, linear: string): boolean =>
   linear === name || linear.endsWith(`.${name}`)
 
-/** What a pattern has for a linear: of the first name that is the linear's, as in PEFT. */
+/** A pattern's value for a linear: that of the first matching name, as in PEFT. */
 export function ofPattern(pattern: Pattern | null | undefined, linear: string): number | undefined {
   const found = Object.keys(pattern ?? {}).find(name => matchesLinear(name, linear))
   return found === undefined ? undefined : pattern?.[found]
 }
 
-/** The rank of each linear's adapter, and what its B·A·x is multiplied by. */
+/** The rank of each linear's adapter, and the factor of its B·A·x. */
 export function ranksOf(
   path: string,
   config: RankKeys,

@@ -1,7 +1,10 @@
-/** Files whose path a client names: anything but a regular file is refused, since reading it may never end. */
+/**
+ * Opens files whose path comes from a client. Anything but a regular file is rejected, because reading it may
+ * never end.
+ */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs'
 
-/** Opens a file for reading. Without O_NONBLOCK a named pipe would hold the whole process. */
+/** Opens a file for reading. Without O_NONBLOCK a named pipe would block the whole process. */
 export function openRegularFile(path: string): number {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   if (fstatSync(file).isFile()) return file

@@ -1,6 +1,6 @@
 /**
  * The head of a safetensors file: eight bytes of length (little-endian), that many bytes of JSON, then the
- * tensors' bytes without a gap. Everything a reader later trusts is checked here, once.
+ * tensors' bytes without gaps. Everything that later code relies on is checked here, once.
  */
 import { InputError } from './errors.ts'
 
@@ -38,7 +38,7 @@ export type TensorEntry = {
   shape: number[]
   start: number
   end: number
-  /** The quantised type that reading decodes, where the file has another dtype than is read. */
+  /** The quantised type that reading decodes, if the file's dtype differs from the one returned. */
   decodedFrom?: string
 }
 export type SafetensorsHeader = { metadata: Record<string, string>; tensors: Map<string, TensorEntry> }
@@ -48,7 +48,8 @@ export const LENGTH_BYTES = 8
 const MAX_HEADER_BYTES = 100_000_000
 
 /**
- * What stands in a clone where the file was not fetched begins so, in as many bytes as a header's length has.
+ * Start of a Git LFS pointer, which a clone contains if the file was not fetched. It has as many bytes as a
+ * header's length.
  */
 const LFS_POINTER = 'version '
 

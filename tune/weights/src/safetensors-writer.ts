@@ -1,4 +1,4 @@
-/** Writing safetensors files, byte for byte as the format's own library writes them. */
+/** Writes safetensors files, byte for byte like the format's own library. */
 import { join } from 'node:path'
 import { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
 import { SAFETENSORS_DTYPES, byteLengthOf, type SafetensorsDtype } from './safetensors-header.ts'
@@ -11,7 +11,7 @@ export type TensorToWrite = {
   bytes: Uint8Array | (() => Uint8Array | Promise<Uint8Array>)
 }
 
-/** Readers of the Python world ask for it. */
+/** Python readers require it. */
 const METADATA = { format: 'pt' }
 const HEADER_ALIGNMENT = 8
 
@@ -46,7 +46,7 @@ function headerOf(ordered: readonly TensorToWrite[], metadata: Record<string, st
   return header
 }
 
-/** Writes one file; it appears whole or not at all. */
+/** Writes one file, which appears whole or not at all. */
 export async function writeSafetensors(
   path: string,
   tensors: readonly TensorToWrite[],
@@ -98,7 +98,7 @@ export async function writeCheckpoint(
   return [...files, 'model.safetensors.index.json']
 }
 
-/** In the order given; a tensor larger than a shard gets its own. */
+/** In the given order. A tensor larger than a shard gets its own. */
 function splitShards(tensors: readonly TensorToWrite[], maxShardBytes: number): TensorToWrite[][] {
   const shards: TensorToWrite[][] = []
   let remaining = 0

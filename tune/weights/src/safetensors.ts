@@ -20,7 +20,7 @@ export type Safetensors = {
   close: () => Promise<void>
 }
 
-/** Opens a file and checks its header; no tensor is read yet. */
+/** Opens a file and checks its header. Reads no tensor. */
 export async function openSafetensors(
   path: string,
   open: (path: string) => Promise<ByteSource> = openFileBytes,
@@ -66,7 +66,7 @@ function entryOf(path: string, tensors: ReadonlyMap<string, TensorEntry>, name: 
   throw new InputError(`${path}: has no tensor ${JSON.stringify(name)}`)
 }
 
-/** Throws unless a tensor is of one of these dtypes and, where given, of this shape. */
+/** Throws unless a tensor has one of these dtypes and, if given, this shape. */
 export function checkTensor(
   path: string,
   entry: TensorEntry,

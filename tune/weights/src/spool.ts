@@ -1,6 +1,6 @@
 /**
- * Weights that stay on the disk while they are used: in the mapped file where it has them as the engine reads
- * them, and otherwise in a file of the run's own, written once as they are loaded.
+ * Weights that stay on disk while they are used: in the mapped file if it has the engine's format, otherwise
+ * in a file of the run, written once during loading.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { mapSpool } from '@cairn-tune/native'
@@ -9,23 +9,23 @@ import type { BaseWeight } from './base-weights.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { InputError } from './errors.ts'
 
-/** A weight begins on a page of its own, so that its pages can go without its neighbours'. */
+/** A weight starts on its own page, so that its pages can be released without its neighbours'. */
 const PAGE = 4096
 
 type Spool = {
-  /** Room for a weight, as a buffer whose pages may come and go. */
+  /** Allocates a weight as a buffer whose pages can be released and reloaded. */
   take(weight: BaseWeight): DeviceBuffer
 }
 
 const pagesOf = ({ dtype, shape }: BaseWeight) => alignUp(byteLength(dtype, shape), PAGE)
 
-/** Bytes of the file that has those weights. */
+/** Size of the file for those weights. */
 const spoolBytes = (weights: readonly BaseWeight[]): number =>
   weights.reduce((sum, weight) => sum + pagesOf(weight), 0)
 
 /**
- * Makes the file in a directory; it has no name there, and is gone with the process. `checkpoint` is named
- * where there is no room.
+ * Creates the file, without a name, in a directory; it is deleted with the process. The error for a full disk
+ * names `checkpoint`.
  */
 export async function openSpool(
   engine: Engine,

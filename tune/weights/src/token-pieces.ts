@@ -1,20 +1,17 @@
 /**
- * What single tokens add to a text, where their tokenizer makes text of bytes: so a text can be put together
- * token by token.
+ * The contribution of single tokens to a text, for tokenizers that build text from bytes. With it, a text can
+ * be assembled token by token.
  */
 import type { Tokenizer } from '@huggingface/tokenizers'
 
-/**
- * Bytes, of which a character may need those of several tokens; or text of its own, which is empty where the
- * token is left out.
- */
+/** Bytes, which may be part of a character; or complete text, which is empty for a skipped token. */
 type TokenPiece = Uint8Array | string
 
 export type PieceOf = (id: number, options?: { skipSpecialTokens?: boolean }) => TokenPiece
 
 /**
- * The byte that each character of a token stands for: printable ones for themselves, the rest for 256 and up,
- * in order (Radford et al. 2019, GPT-2).
+ * The byte of each character in a token: printable ones stand for themselves, the rest for 256 and up, in
+ * order (Radford et al. 2019, GPT-2).
  */
 function byteOfCharacter(): Map<string, number> {
   const isPrintable = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad)

@@ -8,27 +8,27 @@ import { readModelText } from './model-texts.ts'
 import { createPieces, type PieceOf } from './token-pieces.ts'
 
 export type ModelTokenizer = {
-  /** Ids of a text; special tokens written in it count as such, none are added. */
+  /** Ids of a text. Special tokens written in it count as such; none are added. */
   encode: (text: string) => number[]
   /** Encodes with the special tokens that the tokenizer adds to every text, such as a start token. */
   encodeDocument: (text: string) => number[]
-  /** Ids without a token, of a model whose table is padded, are no text: transformers leaves them out too. */
+  /** Ids without a token, which a padded table has, give no text, as in transformers. */
   decode: (ids: readonly number[], options?: { skipSpecialTokens?: boolean }) => string
-  /** What each token adds to a text; undefined where that depends on its neighbours. */
+  /** The contribution of each token to a text. Undefined if it depends on the token's neighbours. */
   pieceOf: PieceOf | undefined
   idOf: (token: string) => number | undefined
   /** One more than the highest id. */
   vocabSize: number
-  /** No token is of more bytes of text. */
+  /** Maximum bytes of text of a token. */
   maxTokenBytes: number
   bosTokenId: number | undefined
   eosTokenId: number | undefined
   padTokenId: number | undefined
-  /** Undefined where the model has none: a base model. */
+  /** Undefined for a base model, which has none. */
   chat: ChatTemplate | undefined
   /**
-   * Ids of a conversation, and which of them the assistant wrote. Text is cut there before it is tokenised,
-   * as it is when a model answers.
+   * Ids of a conversation, and which of them the assistant wrote. Text is split there before tokenising, as
+   * in generation.
    */
   encodeChat: (chat: Chat) => { ids: number[]; isAssistant: boolean[] }
 }
@@ -46,7 +46,7 @@ const configSchema = z.looseObject({
     .nullish(),
 })
 
-/** What a model says of its tokenizer; `path` is tokenizer.json's, for messages. */
+/** The files that define a model's tokenizer. `path` is tokenizer.json's, for messages. */
 export type TokenizerTexts = {
   path: string
   json: object
@@ -70,7 +70,7 @@ export async function readTokenizerTexts(directory: string): Promise<TokenizerTe
   return { path, json, config: config.data, template }
 }
 
-/** The tokenizer of a model directory or GGUF file; `chatTemplate` stands for its own where it is given. */
+/** The tokenizer of a model directory or GGUF file. `chatTemplate` replaces its own if given. */
 export async function loadTokenizer(directory: string, chatTemplate?: string): Promise<ModelTokenizer> {
   const { path, json, config, template } = await readTokenizerTexts(directory)
   try {
@@ -103,7 +103,7 @@ function createTokenizer(
   config: z.infer<typeof configSchema>,
   template: string | undefined,
 ): ModelTokenizer {
-  // The clean-up deletes spaces, so that decoding would not give back what was encoded.
+  // The clean-up deletes spaces, so decoding would not return the encoded text.
   const tokenizer = new Tokenizer(json, { ...config, clean_up_tokenization_spaces: false })
   const { bos_token, eos_token, pad_token, unk_token } = config
   const idOf = (token: string | null | undefined) =>
@@ -131,7 +131,7 @@ function createTokenizer(
     pieceOf: createPieces(json, tokenizer),
     idOf,
     vocabSize: [...known].reduce((max, id) => Math.max(max, id), -1) + 1,
-    // The characters that stand for bytes take one or two each, so this counts none too few.
+    // The characters that stand for bytes take one or two each, so this is an upper bound.
     maxTokenBytes: [...tokenizer.get_vocab().keys()].reduce(
       (max, token) => Math.max(max, Buffer.byteLength(token)),
       1,

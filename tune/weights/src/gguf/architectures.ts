@@ -1,11 +1,11 @@
 /**
- * Model families as GGUF has them: a row says which model_type of config.json an architecture is, and how it
- * calls each weight. What no row names is refused, never guessed.
+ * Model families in GGUF: each row maps an architecture to a model_type of config.json, and names each
+ * weight. A tensor that no row names is rejected.
  */
 import { GEMMA_KEYS } from './gemma-keys.ts'
 import { GPT_OSS_KEYS, PHI_KEYS, QWEN_EXPERT_KEYS, SMOLLM_KEYS, type OwnKeys } from './own-keys.ts'
 
-/** Layer weight as config.json's world names it → as GGUF does, both without `.weight` and `.bias`. */
+/** Names of layer weights: Hugging Face → GGUF, both without `.weight` and `.bias`. */
 const ATTENTION = {
   input_layernorm: 'attn_norm',
   'self_attn.q_proj': 'attn_q',
@@ -40,26 +40,26 @@ export type Architecture = {
   /** general.architecture. */
   name: string
   /**
-   * The model_type of config.json that a file is read as; which families are written as it, their rows say.
+   * The model_type of config.json that a file is read as. The rows of families say which are written as it.
    */
   modelType: string
   /** `architectures` of config.json. */
   className: string
   layer: Readonly<Record<string, string>>
-  /** Weights of a layer whose names in config.json's world are whole, without `.weight` behind them. */
+  /** Weights of a layer whose Hugging Face names are complete, without `.weight` at the end. */
   whole?: Readonly<Record<string, string>>
-  /** Such weights whose even rows are one tensor of a file, and whose odd rows another. */
+  /** Weights of that kind whose even rows are one tensor of a file, and whose odd rows another. */
   alternating?: Readonly<Record<string, readonly [even: string, odd: string]>>
-  /** Keys beside those that every architecture has. */
+  /** Keys besides those of every architecture. */
   own?: OwnKeys
-  /** Linears of a layer that have a bias. */
+  /** Linears of a layer with a bias. */
   biased?: readonly string[]
   /**
-   * Rows of q and k are pairs that rotate together, one beside the other, where config.json's world has
-   * all first ones of a head before all second ones.
+   * Rows of q and k are interleaved pairs that rotate together. Hugging Face has all first halves of a head
+   * before all second halves.
    */
   permutesPairs?: boolean
-  /** Norms multiply by 1 + weight in config.json's world, and by the weight in a file. */
+  /** Norms multiply by 1 + weight in Hugging Face checkpoints, and by the weight in a file. */
   addsOneToNorms?: boolean
 }
 
@@ -108,7 +108,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
     name: 'phi3',
     modelType: 'phi3',
     className: 'Phi3ForCausalLM',
-    // Gates come before ups in both worlds.
+    // Gates come before ups in both formats.
     layer: {
       input_layernorm: 'attn_norm',
       'self_attn.qkv_proj': 'attn_qkv',
@@ -143,7 +143,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   },
 ]
 
-/** What files have in f32 whatever the matrices are: the router, and biases of experts. */
+/** Weights that files store in f32 regardless of the matrices: the router, and biases of experts. */
 export const isAlwaysF32 = (name: string): boolean => /\.mlp\.(gate|router)\.weight$|_bias$/.test(name)
 
 /** Whether a file stores this weight plus one. */
@@ -159,8 +159,8 @@ const OUTSIDE_LAYERS = {
 } as const
 
 /**
- * A weight in both worlds; `permuted` says whose heads its rows belong to where they are permuted to pairs,
- * `rows` which half of the weight's rows the tensor has where it has every other one.
+ * A weight in both formats. `permuted` names the heads whose rows are permuted to pairs, `rows` the half of
+ * the weight's rows in a tensor that has every other row.
  */
 export type WeightName = {
   name: string
@@ -169,7 +169,10 @@ export type WeightName = {
   rows?: 'even' | 'odd'
 }
 
-/** Every weight that a model of so many layers may have, outside ones first, by tensors of a file. */
+/**
+ * Every weight that a model with `layers` layers may have, weights outside of layers first, by tensors of a
+ * file.
+ */
 export function weightNames(row: Architecture, layers: number): WeightName[] {
   const outside = Object.entries(OUTSIDE_LAYERS).map(([name, gguf]) => ({ name, gguf }))
   const parts = Object.entries(row.layer).flatMap(([part, gguf]) => [
@@ -200,8 +203,8 @@ function permutedOf(row: Architecture, part: string): Pick<WeightName, 'permuted
 }
 
 /**
- * Rows of so many heads from pairs side by side to halves (`toHalves`) or back: row 2i + s of a head is row
- * s · D/2 + i of it. Bytes of a row stay together.
+ * Permutes the rows of `heads` heads from interleaved pairs to halves (`toHalves`) or back: row 2i + s of a
+ * head is row s · D/2 + i of it. Bytes of a row stay together.
  */
 export function permuteRows(bytes: Uint8Array, rows: number, heads: number, toHalves: boolean): Uint8Array {
   const half = rows / heads / 2
@@ -215,7 +218,7 @@ export function permuteRows(bytes: Uint8Array, rows: number, heads: number, toHa
     const head = Math.floor(row / (2 * half))
     const within = row % (2 * half)
     const [side, i] = [Math.floor(within / half), within % half]
-    // `row` counts halves; `paired` is where the same row is among pairs.
+    // `row` is an index among halves; `paired` is the index of the same row among pairs.
     const paired = head * 2 * half + 2 * i + side
     const [from, to] = toHalves ? [paired, row] : [row, paired]
     permuted.set(bytes.subarray(from * size, (from + 1) * size), to * size)

@@ -1,6 +1,6 @@
 /**
- * Reads the head of a GGUF file from front to back. Every length and count is held against the bytes that are
- * left before anything is read or allocated for it.
+ * Reads the head of a GGUF file from front to back. Every length and count is compared with the bytes left
+ * before anything is read or allocated for it.
  */
 import { InputError } from '../errors.ts'
 
@@ -10,13 +10,13 @@ export function createByteReader(path: string, bytes: Uint8Array) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const utf8 = new TextDecoder('utf-8', { fatal: true })
   let position = 0
-  /** What is being read, for messages. */
+  /** The part being read, for messages. */
   let subject = 'the header'
 
   const fail = (why: string): never => {
     throw new InputError(`${path}: ${subject}: ${why}`)
   }
-  /** Moves past so many bytes; returns where they begin. */
+  /** Skips `count` bytes. Returns their start. */
   function take(count: number): number {
     if (count > bytes.byteLength - position)
       fail(
@@ -35,7 +35,7 @@ export function createByteReader(path: string, bytes: Uint8Array) {
     get position() {
       return position
     },
-    /** Names what is read from here on. */
+    /** Sets the subject of later messages. */
     about(what: string) {
       subject = what
     },
@@ -53,7 +53,7 @@ export function createByteReader(path: string, bytes: Uint8Array) {
     u64: () => view.getBigUint64(take(8), true),
     i64: () => view.getBigInt64(take(8), true),
     f64: () => view.getFloat64(take(8), true),
-    /** A count of things of which each takes at least so many bytes. */
+    /** Reads a count of items with at least `minBytes` bytes each. */
     count(what: string, minBytes: number): number {
       const value = size(what)
       const left = bytes.byteLength - position

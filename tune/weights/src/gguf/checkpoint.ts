@@ -1,7 +1,6 @@
 /**
- * The weights of a GGUF file under the names of config.json's world. What is stored in blocks is decoded
- * when it
- * is read; rows that lie as pairs are put back into halves.
+ * The weights of a GGUF file under their Hugging Face names. Blocks are decoded when they are read, and
+ * interleaved rows are permuted back to halves.
  */
 import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
@@ -14,13 +13,13 @@ import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
 import { ROPE_DIVISORS } from './rope-scaling.ts'
 import { decodeGguf, storedBytes, type GgufType } from './tensor-types.ts'
 
-/** Types that are used in place. */
+/** Types used in place. */
 const PLAIN = ['F32', 'BF16', 'F16'] as const satisfies readonly (GgufType & SafetensorsDtype)[]
 const plainOf = (type: GgufType) => PLAIN.find(plain => plain === type)
 
 /**
- * Opens a file and finds a name for every tensor; one without is refused, for it may change what the model
- * says.
+ * Opens a file and finds a name for every tensor. An unknown tensor is rejected, because it may affect the
+ * model's output.
  */
 export async function openGgufCheckpoint(path: string): Promise<Checkpoint> {
   const file = await openGguf(path)
@@ -32,15 +31,15 @@ export async function openGgufCheckpoint(path: string): Promise<Checkpoint> {
   }
 }
 
-/** A weight, by the entry that a checkpoint of safetensors would have of it. */
+/** A weight, with the entry that a safetensors checkpoint would have for it. */
 type Weight = {
   entry: TensorEntry
-  /** What it is made of; its pages are given back when it has been read. */
+  /** Its tensor in the file, whose pages are released after it is read. */
   stored: GgufTensor
   read: () => Promise<Uint8Array>
 }
 
-/** The matrices of a tensor of all experts, by the names of a checkpoint; any other tensor by itself. */
+/** The matrices of a tensor of all experts, by their names in a checkpoint. Any other tensor by itself. */
 function matricesIn(tensor: GgufTensor, name: string): { tensor: GgufTensor; name: string }[] {
   const { type, shape, start } = tensor
   if (shape.length !== 3) return [{ tensor, name }]
@@ -120,7 +119,7 @@ function weightOfTensor(
   }
 }
 
-/** A norm's weight as config.json's world has it. */
+/** A norm's weight as in Hugging Face checkpoints. */
 function withoutOne(weight: Weight): Weight {
   const { entry } = weight
   const { type } = weight.stored
@@ -141,7 +140,7 @@ function decoded(type: GgufType, stored: Uint8Array): Uint8Array {
   return bytesOf(decodeGguf(type, stored))
 }
 
-/** Heads whose rows are to be permuted. */
+/** Heads whose rows must be permuted. */
 function headsOf(
   path: string,
   { name, shape }: GgufTensor,

@@ -32,7 +32,7 @@ const number = (json: Record<string, unknown>, key: string): number => {
   return typeof value === 'number' ? value : Number.NaN
 }
 
-/** Llama 3's scaling in a config.json, undefined where positions are as they are; any other is refused. */
+/** Llama 3's scaling in a config.json. Undefined without scaling; other kinds are rejected. */
 export function llama3RopeOf(path: string, json: Record<string, unknown>): Llama3Rope | undefined {
   const rope = (json['rope_scaling'] ?? json['rope_parameters'] ?? {}) as Record<string, unknown>
   const kind = rope['rope_type'] ?? rope['type'] ?? 'default'

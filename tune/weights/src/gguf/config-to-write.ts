@@ -1,4 +1,4 @@
-/** What a configuration must say to be written, by the names of config.json, defaults filled in. */
+/** The configuration of a model to write, with the names of config.json and defaults filled in. */
 export type ConfigToWrite = {
   model_type: string
   vocab_size: number
@@ -10,7 +10,7 @@ export type ConfigToWrite = {
   head_dim: number
   rms_norm_eps: number
   max_position_embeddings: number
-  /** How many there are, how many a token has, the size of one, and what limits its gates and ups. */
+  /** Number of experts, experts per token, size of one, and the limit of gates and ups. */
   experts:
     | {
         count: number
@@ -20,14 +20,16 @@ export type ConfigToWrite = {
         clamp: { alpha: number; limit: number } | undefined
       }
     | undefined
-  /** Keys that a query of each layer sees, 0 for all; which of `ropes` it has, undefined for none. */
+  /**
+   * Keys that a query of each layer sees, 0 for all; and the layer's index in `ropes`, undefined for none.
+   */
   layers: readonly { window: number; rope: number | undefined }[]
-  /** What logits of attention are multiplied by. */
+  /** Factor of attention scores. */
   attention_scale: number
-  /** How positions turn: the first is that of every layer where there is but one. */
+  /** Rotary embedding parameters. If there is one entry, it applies to every layer. */
   ropes: readonly {
     theta: number
-    /** Numbers of a head that turn. */
+    /** Rotary dimensions of a head. */
     width: number
     scaling: { type: string; factor?: number; fast?: number; slow?: number; original?: number } | undefined
     attention_factor: number

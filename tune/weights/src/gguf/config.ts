@@ -1,11 +1,11 @@
-/** What config.json and generation_config.json would say, from a GGUF file's metadata and tensors. */
+/** config.json and generation_config.json, derived from a GGUF file's metadata and tensors. */
 import { InputError, UnsupportedError } from '../errors.ts'
 import { ARCHITECTURES, ARCHITECTURE_NAMES, type Architecture } from './architectures.ts'
 import type { GgufFile, GgufTensor } from './gguf-file.ts'
 import { ropeScalingOf } from './rope-scaling.ts'
 import { readVocabulary } from './vocabulary.ts'
 
-/** Keys that are read, without the architecture before them. */
+/** Supported keys, without the architecture prefix. */
 const KEYS = [
   'block_count',
   'context_length',
@@ -21,7 +21,7 @@ const KEYS = [
   'rope.freq_base',
 ]
 
-/** The row of a file's architecture; a key of it that nobody reads is refused, unless it says nothing. */
+/** The row of a file's architecture. An unsupported key of it is rejected unless its value is neutral. */
 export function architectureOf({ path, metadata }: GgufFile): Architecture {
   const kind = metadata.text('general.type') ?? 'model'
   if (kind !== 'model')
@@ -44,7 +44,10 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
   return row
 }
 
-/** Layers of a model; no file has fewer tensors, and a damaged count must not make names for billions. */
+/**
+ * Number of layers. Bounded by the number of tensors, because a damaged count must not create billions of
+ * names.
+ */
 export function layersOf({ path, metadata, tensors }: GgufFile, row: Architecture): number {
   const key = `${row.name}.block_count`
   const layers = metadata.needs(key, metadata.whole(key))
@@ -55,7 +58,7 @@ export function layersOf({ path, metadata, tensors }: GgufFile, row: Architectur
   return layers
 }
 
-/** Exactly the decimal that a file's f32 was made from: 1e-5, not 0.000009999999747378752. */
+/** The shortest decimal that rounds to a file's f32: 1e-5, not 0.000009999999747378752. */
 function shortest(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits))
@@ -64,7 +67,7 @@ function shortest(value: number): number {
   return value
 }
 
-/** config.json: keys that every family has, and those that say something. */
+/** config.json: keys of every family, and other keys that have a value. */
 export async function configOf(file: GgufFile): Promise<Record<string, unknown>> {
   const { path, metadata, tensors } = file
   const row = architectureOf(file)

@@ -1,6 +1,6 @@
 /**
- * The experts of gpt-oss in a GGUF file, as the model is distributed: gates and ups are rows of one weight in
- * turn, and what is in MXFP4 is two tensors, codes and scales.
+ * The experts of gpt-oss in a GGUF file, converted to the published format: gates and ups are alternating
+ * rows of one weight, and MXFP4 is two tensors, codes and scales.
  */
 import { MXFP4_BLOCK } from '@cairn-tune/ops'
 import { InputError, UnsupportedError } from '../errors.ts'
@@ -9,12 +9,12 @@ import type { TensorEntry } from '../safetensors-header.ts'
 import type { GgufFile, GgufTensor } from './gguf-file.ts'
 import { alternate, codesOf, scalesOf } from './mxfp4-stacks.ts'
 
-/** The tensors of a weight of all experts: one, or one for its even rows and one for its odd ones. */
+/** The tensors of a weight of all experts: one, or one for its even rows and one for its odd rows. */
 export type Stack = { all?: GgufTensor; even?: GgufTensor; odd?: GgufTensor }
 
 export const isExpertWeight = (name: string): boolean => name.includes('.mlp.experts.')
 
-/** What a checkpoint has of it: a bias, or codes and scales. */
+/** Its entries in a checkpoint: a bias, or codes and scales. */
 export function distributed(file: GgufFile, name: string, { all, even, odd }: Stack) {
   const first = all ?? even
   const second = all ? undefined : odd

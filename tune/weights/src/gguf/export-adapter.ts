@@ -1,4 +1,4 @@
-/** An adapter as a GGUF file, which llama.cpp loads beside its base. */
+/** Writes an adapter as a GGUF file, which llama.cpp loads beside its base. */
 import { basename } from 'node:path'
 import { InputError, UnsupportedError } from '../errors.ts'
 import { matricesOf, missingExperts } from '../experts.ts'
@@ -12,10 +12,10 @@ import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 const DOWN = '.lora_A.weight'
 const EXPERT = /\.experts\.(\d+)\./
 
-/** A matrix under the name of its tensor, which for experts has those of all. */
+/** A matrix under the name of its tensor, which for experts contains those of all. */
 type Matrix = { name: string; expert: string | undefined; shape: readonly number[]; bytes: Uint8Array }
 
-/** Tensors of a file: matrices by themselves, those of experts one after the other. */
+/** Tensors of a file: single matrices, and stacks of the experts' matrices. */
 function stacked(matrices: readonly Matrix[]): GgufTensorToWrite[] {
   const byName = Map.groupBy(matrices, ({ name }) => name)
   return [...byName].map(([name, group]) => {
@@ -33,7 +33,7 @@ function stacked(matrices: readonly Matrix[]): GgufTensorToWrite[] {
   })
 }
 
-/** Writes an adapter for the model that `given` describes; its matrices stay f32. */
+/** Writes an adapter for the model that `given` describes. Its matrices stay f32. */
 export async function exportGgufAdapter(
   given: ModelToExport,
   directory: string,
@@ -81,7 +81,7 @@ export async function exportGgufAdapter(
         `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), but ${model} needs ` +
           `(${wanted.join(', ')}); the adapter belongs to another model`,
       )
-    // llama.cpp multiplies by one alpha for all, and divides by the rank of each.
+    // llama.cpp multiplies by a common alpha, and divides by the rank of each.
     const factor = (scaleOf(linear) * rank) / alpha
     const bytes = encodeGguf('F32', side === 'A' || factor === 1 ? values : values.map(v => v * factor))
     return named.map(one => {

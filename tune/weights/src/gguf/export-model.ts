@@ -1,6 +1,6 @@
 /**
- * A model as a GGUF file, which llama.cpp and what is built on it run: names and rows by the
- * architecture's row, tokenizer and chat template included.
+ * Writes a model as a GGUF file for llama.cpp and programs built on it. The architecture's row determines
+ * names and rows. Tokenizer and chat template are included.
  */
 import { basename } from 'node:path'
 import { dequantize, type Shape } from '@cairn-tune/ops'
@@ -30,7 +30,7 @@ import { GGUF_TYPES, encodeGguf, type EncodedType, type WrittenType } from './te
 import { vocabularyMetadata, vocabularyOf } from './tokenizer-vocabulary.ts'
 import { text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 
-/** How matrices are stored; vectors are f32 in every file. */
+/** Storage of matrices. Vectors are f32 in every file. */
 export const GGUF_EXPORT_TYPES = ['as-stored', 'f32', 'bf16', 'f16', 'q8_0'] as const
 export type GgufExportType = (typeof GGUF_EXPORT_TYPES)[number]
 
@@ -40,17 +40,17 @@ export type ModelToExport = {
   config: ConfigToWrite & { eos_token_ids: readonly number[] }
   /** general.architecture of the model's family. */
   architecture: string
-  /** Every weight, by the names of config.json's world. */
+  /** Every weight, by its Hugging Face name. */
   weights: readonly { name: string; shape: Shape }[]
 }
 
 /** `notes` has one line for each kind of tensor written in another type than requested. */
 export type ExportSummary = { tensors: number; notes: string[] }
 
-/** The tensors of a file that have a weight's numbers: one, or two with every other row. */
+/** The tensors of a file that hold a weight's numbers: one, or two with every other row. */
 type Names = ReadonlyMap<string, readonly WeightName[]>
 
-/** The architecture that a model is written as, and what its weights are called there. */
+/** The architecture that a model is written as, and the names of its weights there. */
 export function namesOf({
   architecture,
   config,
@@ -72,11 +72,11 @@ export function namesOf({
   return { row, names }
 }
 
-/** Heads that a weight's rows belong to where they are permuted. */
+/** Heads of a weight whose rows are permuted. */
 export const headsOf = (config: ConfigToWrite, { permuted }: WeightName) =>
   permuted && (permuted === 'queries' ? config.num_attention_heads : config.num_key_value_heads)
 
-/** Writes a model; weights are read, permuted and written one at a time. */
+/** Writes a model. Weights are read, permuted and written one at a time. */
 export async function exportGgufModel(
   given: ModelToExport,
   output: string,
@@ -141,11 +141,11 @@ export async function exportGgufModel(
   }
 }
 
-/** Rows of all experts together; a bias has one number for each. */
+/** Rows of all experts together. A bias has one number for each. */
 const rowsOf = (shape: Shape) => (shape[0] ?? 0) * (shape[1] ?? 0)
 const halved = ([experts = 0, rows = 0, ...rest]: Shape) => [experts, rows / 2, ...rest]
 
-/** End tokens of config.json, then those that only generation_config.json names. */
+/** End tokens of config.json, then those that only generation_config.json has. */
 async function endsOf(model: string, ends: readonly number[]): Promise<number[]> {
   const generation = JSON.parse((await readModelText(model, 'generation_config.json')) ?? '{}') as {
     eos_token_id?: number | number[] | null
@@ -153,7 +153,7 @@ async function endsOf(model: string, ends: readonly number[]): Promise<number[]>
   return [...ends, ...[generation.eos_token_id ?? []].flat()]
 }
 
-/** The type that a matrix is written in; `noted` counts those that get another than was asked for. */
+/** The type in which a matrix is written. `noted` counts matrices that get another type than requested. */
 function writtenType(
   checkpoint: Checkpoint,
   name: string,
@@ -190,7 +190,7 @@ function writtenType(
   }
 }
 
-/** A weight as a type has it; of experts one matrix after the other. */
+/** A weight in a file type. For experts one matrix after the other. */
 async function bytesOf(
   checkpoint: Checkpoint,
   weight: { name: string; shape: Shape },
@@ -208,7 +208,7 @@ async function bytesOf(
   return only && parts.length === 1 ? only : Buffer.concat(parts)
 }
 
-/** A weight's numbers, whatever it is stored as. */
+/** A weight's numbers, from any storage. */
 async function valuesOf(checkpoint: Checkpoint, name: string): Promise<Float32Array> {
   const { dtype, shape, buffer } = await readWeight(checkpoint, name)
   if (dtype === 'bf16') return decodeFloats('BF16', buffer)
@@ -226,7 +226,7 @@ function encode(checkpoint: Checkpoint, name: string, type: EncodedType, values:
   return encodeGguf(type, values)
 }
 
-/** What llama.cpp calls a file by the type of most of its matrices. */
+/** llama.cpp's file types, by the type of most matrices. */
 export const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7, BF16: 32, MXFP4: 38 } as const
 
 function fileType(tensors: readonly GgufTensorToWrite[]): number {

@@ -1,17 +1,17 @@
-/** Keys of a GGUF file that Gemma 3 has, and what llama.cpp holds fixed for it. */
+/** GGUF keys of Gemma 3, and constants of it in llama.cpp. */
 import { UnsupportedError } from '../errors.ts'
 import type { ConfigToWrite } from './config-to-write.ts'
 import type { OwnKeys } from './own-keys.ts'
 import { f32, u32 } from './writer.ts'
 
-/** Every sixth layer sees all, the others a window. */
+/** Every sixth layer attends to all keys, the others to a window. */
 const PATTERN = 6
 const isFull = (layer: number): boolean => (layer + 1) % PATTERN === 0
-/** Layers of the one size whose scale is of another width than its heads'. */
+/** Number of layers of the only size whose attention scale does not follow the width of its heads. */
 const LAYERS_OF_27B = 62
 const WINDOW = 'attention.sliding_window'
 const THETA_OF_WINDOWS = 'rope.freq_base_swa'
-/** What a file that does not say it has, as llama.cpp takes it. */
+/** llama.cpp's default for files without the key. */
 const DEFAULT_THETA = 10_000
 
 export const GEMMA_KEYS: OwnKeys = {

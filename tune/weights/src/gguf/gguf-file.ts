@@ -1,7 +1,7 @@
 /**
- * A GGUF file: four letters, a version, counts, metadata, a table of tensors, then their bytes, each at a
- * multiple of the alignment. Everything that is trusted later is checked here, once; tensors are views of the
- * mapped file.
+ * Reads a GGUF file: magic, version, counts, metadata, a table of tensors, then their bytes, each at a
+ * multiple of the alignment. Everything that later code relies on is checked here, once. Tensors are views of
+ * the mapped file.
  */
 import { InputError, UnsupportedError } from '../errors.ts'
 import { openMapped } from '../mapped-file.ts'
@@ -18,7 +18,7 @@ export type GgufFile = {
   path: string
   metadata: Metadata
   tensors: ReadonlyMap<string, GgufTensor>
-  /** A tensor's bytes as they lie in the file. */
+  /** A tensor's bytes as stored in the file. */
   read: (tensor: GgufTensor) => Promise<Uint8Array>
   close: () => Promise<void>
 }
@@ -28,16 +28,16 @@ export const VERSION = 3
 export const DEFAULT_ALIGNMENT = 32
 const MAX_DIMENSIONS = 4
 /**
- * A key has its length, its type and a byte; an entry of the table its name's length, dimensions, type,
+ * A key has its length, its type and a byte. An entry of the table has its name's length, dimensions, type,
  * offset.
  */
 const MIN_KEY_BYTES = 13
 const MIN_ENTRY_BYTES = 24
 
-/** Whether a path names such a file. */
+/** Whether a path names a GGUF file. */
 export const isGgufPath = (path: string): boolean => /\.gguf$/i.test(path)
 
-/** Maps a file and checks its head; no tensor is read yet. */
+/** Maps a file and checks its head. Reads no tensor. */
 export async function openGguf(path: string): Promise<GgufFile> {
   const source = await openMapped(path)
   try {
@@ -100,11 +100,11 @@ function checkMagic(r: ByteReader, bytes: Uint8Array): void {
   r.about('the header')
   const version = r.u32()
   if (version === VERSION << 24) r.fail('is big-endian; only little-endian files are supported')
-  // Version 2 differs in nothing that is read.
+  // Version 2 does not differ in anything read here.
   if (version !== 2 && version !== VERSION) r.fail(`has version ${version}; supported: 2 and 3`)
 }
 
-/** An entry of the table, its positions counted from the first tensor's. */
+/** An entry of the table. Positions count from the first tensor's. */
 function readEntry(r: ByteReader, alignment: number): GgufTensor {
   const name = r.text()
   r.about(`tensor ${JSON.stringify(name)}`)
@@ -135,7 +135,7 @@ function readEntry(r: ByteReader, alignment: number): GgufTensor {
   return { name, type, shape, start: offset, end: offset + bytes }
 }
 
-/** No tensor reaches into another or beyond the file; gaps are the alignment's. */
+/** Tensors must not overlap or exceed the file. Only alignment may leave gaps. */
 function checkLayout(path: string, tensors: readonly GgufTensor[], fileBytes: number): void {
   let before: GgufTensor | undefined
   for (const tensor of tensors.toSorted((a, b) => a.start - b.start || a.end - b.end)) {

@@ -1,4 +1,4 @@
-/** f16 scales by table: a file has one for every block. */
+/** f16 scales by table lookup, because every block has one. */
 const HALVES = new Float32Array(
   new Float16Array(Uint16Array.from({ length: 65536 }, (_, code) => code).buffer),
 )

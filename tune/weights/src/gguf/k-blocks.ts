@@ -1,22 +1,25 @@
 /**
  * Blocks of 256 elements with scales for parts of them. As with the small blocks every step before the
  * rounding to f32 is exact in a double: f16 × 6 bits × 6 bits take 23, Q6_K's products 25 and are rounded
- * once,
- * as llama.cpp rounds them.
+ * once, as in llama.cpp.
  */
 import { halfAt } from './half.ts'
 
 const at8 = (bytes: Uint8Array, i: number) => bytes[i] ?? 0
 
 /**
- * Scale and minimum s of eight, 6 bits each in 12 bytes: the last four have their high bits with the first.
+ * Scale and minimum s of eight, 6 bits each in 12 bytes. The high bits of the last four are stored with the
+ * first four.
  */
 const scaleOf = (b: Uint8Array, at: number, s: number) =>
   s < 4 ? at8(b, at + s) & 63 : (at8(b, at + s + 4) & 15) | ((at8(b, at + s - 4) >> 6) << 4)
 const minimumOf = (b: Uint8Array, at: number, s: number) =>
   s < 4 ? at8(b, at + s + 4) & 63 : (at8(b, at + s + 4) >> 4) | ((at8(b, at + s) >> 6) << 4)
 
-/** f16 scales of scales and minima, those, 128 bytes: a byte has an element of a part and of the next. */
+/**
+ * f16 scales of scales and minima, then scales and minima, then 128 bytes: a byte has an element of a part
+ * and of the next.
+ */
 export function decodeQ4K(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const [d, dmin] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
   for (let part = 0; part < 8; part++) {
@@ -42,7 +45,10 @@ export function decodeQ5K(bytes: Uint8Array, at: number, y: Float32Array, to: nu
   }
 }
 
-/** 128 bytes of low halves, 64 of two high bits, 16 signed scales, f16 scale of them; codes are 32 more. */
+/**
+ * 128 bytes of low halves, 64 with two high bits each, 16 signed scales, f16 scale of scales. Codes are
+ * biased by 32.
+ */
 export function decodeQ6K(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const d = halfAt(bytes, at + 208)
   for (let row = 0; row < 8; row++) {

@@ -1,4 +1,4 @@
-/** The metadata of a GGUF file: typed values by key. Arrays are decoded when they are asked for. */
+/** The metadata of a GGUF file: typed values by key. Arrays are decoded on demand. */
 import { InputError } from '../errors.ts'
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 
@@ -8,7 +8,7 @@ export type GgufValue = { kind: string; value: Scalar } | GgufArray
 
 type Kind = { name: string; bytes: number; read: (r: ByteReader) => Scalar }
 
-/** By the number that a file says, in order. A text takes at least its length. */
+/** By number in the file. A text takes at least its length. */
 const KINDS: readonly Kind[] = [
   { name: 'uint8', bytes: 1, read: r => r.u8() },
   { name: 'int8', bytes: 1, read: r => r.i8() },
@@ -32,7 +32,7 @@ function readKind(r: ByteReader): Kind {
   return KINDS[id] ?? r.fail(`unknown value type ${id}, expected 0 to ${KINDS.length - 1}`)
 }
 
-/** Reads a value and moves past it. */
+/** Reads a value and advances past it. */
 export function readValue(path: string, bytes: Uint8Array, r: ByteReader, key: string): GgufValue {
   const kind = readKind(r)
   if (kind.name !== 'array') return { kind: kind.name, value: kind.read(r) }
@@ -54,20 +54,20 @@ export function readValue(path: string, bytes: Uint8Array, r: ByteReader, key: s
   }
 }
 
-/** Metadata by key; a value of another kind than asked for is refused by key. */
+/** Metadata by key. A value of another kind than requested is rejected, with its key. */
 export type Metadata = {
   has: (key: string) => boolean
   keys: () => string[]
-  /** Whether a key says that something is not there: 0, false, no text or "none". */
+  /** Whether the value of a key means "absent": 0, false, empty text or "none". */
   isNeutral: (key: string) => boolean
   text: (key: string) => string | undefined
   flag: (key: string) => boolean | undefined
-  /** Any whole number, of whatever width. */
+  /** Any whole number, of any width. */
   whole: (key: string) => number | undefined
   number: (key: string) => number | undefined
   texts: (key: string) => string[] | undefined
   numbers: (key: string) => number[] | undefined
-  /** The value of a key that must be there. */
+  /** The value of a required key. */
   needs: <T>(key: string, value: T | undefined) => T
 }
 

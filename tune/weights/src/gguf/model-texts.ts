@@ -1,4 +1,4 @@
-/** The text files that a model directory holds, as a GGUF file says the same. */
+/** The text files of a model directory, derived from a GGUF file. */
 import { configOf } from './config.ts'
 import { openGguf, type GgufFile } from './gguf-file.ts'
 import { tokenizerFiles } from './tokenizer-files.ts'
@@ -14,7 +14,7 @@ const TEXTS: Record<string, (file: GgufFile) => string | undefined | Promise<str
   'chat_template.jinja': ({ metadata }) => metadata.text('tokenizer.chat_template'),
 }
 
-/** Undefined where a directory would not have the file. */
+/** Undefined if a directory would not have the file. */
 export async function readGgufText(path: string, name: string): Promise<string | undefined> {
   const make = TEXTS[name]
   if (!make) return undefined

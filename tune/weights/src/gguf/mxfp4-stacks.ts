@@ -1,7 +1,7 @@
 /**
- * Experts in MXFP4: gpt-oss is distributed with codes and scales in two tensors, where elements 2i and 2i + 1
- * of a block share byte i; a GGUF file has a scale, then codes, where elements j and j + 16 share byte j. No
- * code and no scale is changed on the way.
+ * Experts in MXFP4. gpt-oss is published with codes and scales in two tensors, where elements 2i and 2i + 1
+ * of a block share byte i; a GGUF file has a scale, then codes, where elements j and j + 16 share byte j. The
+ * conversion changes no code and no scale.
  */
 import { MXFP4_BLOCK } from '@cairn-tune/ops'
 
@@ -10,7 +10,7 @@ const CODES = MXFP4_BLOCK / 2
 const BLOCK = 1 + CODES
 const at = (bytes: Uint8Array, i: number) => bytes[i] ?? 0
 
-/** Codes and scales as distributed, as blocks of a file. */
+/** Converts published codes and scales to blocks of a file. */
 export function blocksOf(codes: Uint8Array, scales: Uint8Array): Uint8Array {
   const blocks = new Uint8Array(scales.length * BLOCK)
   for (let b = 0; b < scales.length; b++) {
@@ -29,7 +29,7 @@ export function blocksOf(codes: Uint8Array, scales: Uint8Array): Uint8Array {
 export const scalesOf = (blocks: Uint8Array): Uint8Array =>
   Uint8Array.from({ length: blocks.length / BLOCK }, (_, b) => at(blocks, b * BLOCK))
 
-/** The codes of blocks, as distributed. */
+/** The codes of blocks, in the published order. */
 export function codesOf(blocks: Uint8Array): Uint8Array {
   const count = blocks.length / BLOCK
   const codes = new Uint8Array(count * CODES)
@@ -55,7 +55,7 @@ export function everySecondRow(bytes: Uint8Array, rows: number, which: 'even' | 
   return half
 }
 
-/** Rows of two tensors in turn. */
+/** Interleaves the rows of two tensors. */
 export function alternate(even: Uint8Array, odd: Uint8Array, rows: number): Uint8Array {
   const size = even.byteLength / rows
   const both = new Uint8Array(2 * even.byteLength)

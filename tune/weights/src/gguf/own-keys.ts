@@ -1,16 +1,16 @@
-/** Keys of a GGUF file that only one architecture has, and what config.json says in their place. */
+/** GGUF keys of a single architecture, and their counterparts in config.json. */
 import { UnsupportedError } from '../errors.ts'
 import type { ConfigToWrite } from './config-to-write.ts'
 import type { GgufFile } from './gguf-file.ts'
 import { f32, text, u32, type MetadataValue } from './writer.ts'
 
 export type OwnKeys = {
-  /** Without the architecture before them. */
+  /** Without the architecture prefix. */
   keys: readonly string[]
-  /** What config.json says, of a file whose keys `key` names whole. */
+  /** Keys of config.json for a file. `key` gives the full name of a file's key. */
   read: (file: GgufFile, key: (name: string) => string) => Record<string, unknown>
   write: (config: ConfigToWrite) => Record<string, MetadataValue>
-  /** Its windows and scaled positions are among these keys; otherwise it has neither. */
+  /** Whether these keys include windows and scaled positions. Otherwise the architecture has neither. */
   placesTokens?: true
 }
 
@@ -54,7 +54,7 @@ export const QWEN_EXPERT_KEYS: OwnKeys = {
   },
 }
 
-/** llama.cpp turns no fourth layer, whatever a file says. */
+/** llama.cpp leaves every fourth layer without rotation, regardless of the file. */
 const SMOLLM_INTERVAL = 4
 export const SMOLLM_KEYS: OwnKeys = {
   keys: [],
@@ -88,7 +88,7 @@ export const PHI_KEYS: OwnKeys = {
   },
 }
 
-/** What llama.cpp takes for every gpt-oss, and files do not say. */
+/** llama.cpp's constants for every gpt-oss, which files do not contain. */
 const CLAMP = { alpha: 1.702, limit: 7 }
 const YARN = 'rope.scaling'
 
@@ -167,7 +167,7 @@ function writeYarn({ ropes: [rope] }: ConfigToWrite): Record<string, MetadataVal
   }
 }
 
-/** What llama.cpp holds fixed for the architecture. */
+/** Constants of the architecture in llama.cpp. */
 function refuseOtherwise({ layers, experts }: ConfigToWrite): void {
   const window = layers[0]?.window ?? 0
   const wrong = layers.findIndex((layer, i) => layer.window !== (i % 2 === 0 ? window : 0))

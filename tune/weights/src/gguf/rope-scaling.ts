@@ -1,6 +1,6 @@
 /**
  * Llama 3's scaled rotary positions: a tensor of divisors in GGUF, four numbers in config.json. A file's
- * divisors are held against those that the published numbers give; any others are refused.
+ * divisors must equal those of the published numbers; others are rejected.
  */
 import { UnsupportedError } from '../errors.ts'
 import type { GgufFile } from './gguf-file.ts'
@@ -16,11 +16,12 @@ export type Llama3Rope = {
   original_max_position_embeddings: number
 }
 
-/** What every published model of the family has; the factor is 8 or 32. */
+/** Values of every published model of the family. The factor is 8 or 32. */
 const PUBLISHED = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 }
 
 /**
- * Each frequency is divided by its number: slow ones by the factor, fast ones by 1, in between by a blend.
+ * Each frequency is divided by its divisor: slow ones by the factor, fast ones by 1, those in between by a
+ * blend.
  */
 export function ropeDivisors(rope: Llama3Rope, width: number, theta: number): Float32Array {
   const { factor, low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: L } = rope
@@ -33,10 +34,10 @@ export function ropeDivisors(rope: Llama3Rope, width: number, theta: number): Fl
   })
 }
 
-/** Converters compute in f32: powers and their quotients are off by this much at most. */
+/** Converters compute in f32: powers and their quotients are off by at most this much. */
 const TOLERANCE = 1e-4
 
-/** rope_scaling of config.json; undefined where positions are as they are. */
+/** rope_scaling of config.json. Undefined without scaling. */
 export async function ropeScalingOf(
   file: GgufFile,
   width: number,

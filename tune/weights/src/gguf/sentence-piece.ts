@@ -1,13 +1,14 @@
 /**
- * SentencePiece's BPE, as llama.cpp does it: a text is code points, with ▁ for each space; of all neighbours
- * that make a token together, those of the highest score become one, the first ones where scores are equal;
- * what is no token in the end is written in tokens of bytes.
+ * SentencePiece's BPE, as in llama.cpp. A text is code points, with ▁ for each space. Of all neighbours that
+ * form a token together, the pair with the highest score is merged first, the leftmost of equal scores.
+ * Symbols that are not tokens at the end are written as byte tokens.
  *
- * tokenizer.json says that by merges in order: every way to part a token in two, by the scores of tokens.
- * Which pair of equal score is the first in a text an order cannot say, but for runs of one character (of
- * spaces: Llama's have one score): symbols of such a run never grow from left to right, so the first pair is
- * the one with the longest left side. Other tokens of one score are refused. Two ways to make one token that
- * overlap in a text (ab·aba and aba·ba in ab|aba|ba) are in the same order, which is not llama.cpp's there.
+ * tokenizer.json expresses this as an ordered list of merges: every split of a token in two, by the scores of
+ * tokens. An order cannot express which pair of equal score is leftmost in a text, except for runs of one
+ * character (such as spaces: Llama's have one score): symbols of such a run never grow from left to right, so
+ * the leftmost pair is the one with the longest left side. Other tokens of equal score are rejected. Two ways
+ * to form one token that overlap in a text (ab·aba and aba·ba in ab|aba|ba) always apply in the same order,
+ * unlike in llama.cpp.
  */
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { Metadata } from './metadata.ts'
@@ -15,11 +16,11 @@ import type { Token } from './vocabulary.ts'
 
 export type SentencePiece = {
   kind: 'llama'
-  /** The first are made first. */
+  /** In order of precedence. */
   merges: [left: string, right: string][]
-  /** Whether a space is put before a text, and behind each special token in it. */
+  /** Whether a space is inserted before a text, and after each special token in it. */
   prefixesSpace: boolean
-  /** Special tokens that absorb the white space behind them. */
+  /** Special tokens that absorb the white space after them. */
   absorbing: ReadonlySet<string>
 }
 
@@ -48,11 +49,11 @@ export function readSentencePiece(path: string, metadata: Metadata, tokens: read
 
 const byteToken = (byte: number) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`
 
-/** Tokens that are found in a text before the rest of it is merged. */
+/** Tokens that are matched in a text before the rest of it is merged. */
 export const isFoundFirst = ({ type }: Token): boolean =>
   type === 'control' || type === 'userDefined' || type === 'unknown'
 
-/** No file says which tokens absorb spaces; llama.cpp knows Phi-3's by the model's name. */
+/** No file says which tokens absorb spaces. llama.cpp recognises Phi-3's by the model's name. */
 function absorbingOf(name: string, tokens: readonly Token[]): ReadonlySet<string> {
   if (!/phi-?3/i.test(name)) return new Set()
   const others = ['<unk>', '<s>', '<|endoftext|>']
@@ -60,15 +61,16 @@ function absorbingOf(name: string, tokens: readonly Token[]): ReadonlySet<string
 }
 
 type Merge = SentencePiece['merges'][number]
-/** Tokens of one score: the first of them, and how they are made. */
+/** Tokens of one score: the first of them, and their merges. */
 type Equals = { id: number; text: string; merges: Merge[] }
 
-/** All ways to part tokens in two, the best score first, then the longer left side. */
+/** All splits of tokens in two, the highest score first, then the longer left side. */
 function mergesOf(path: string, tokens: readonly Token[], scores: readonly number[]): Merge[] {
   const known = new Set(tokens.flatMap(({ text, type }) => (type === 'unused' ? [] : text)))
   const byScore = new Map<number, Equals>()
   for (const [id, token] of tokens.entries()) {
-    // What is found first is not in the rest, unless it has ▁, which a text has only then.
+    // A token that is matched first does not occur in the rest, unless it contains ▁, which a text has only
+    // then.
     if (token.type === 'unused' || (isFoundFirst(token) && !token.text.includes(SPACE))) continue
     const merges = splitsOf(path, id, token.text, known)
     if (merges.length === 0) continue
@@ -116,7 +118,7 @@ const replace = (from: string, to: string): Json => ({
   content: to,
 })
 
-/** What tokenizer.json says of it beside the tokens that are found first. */
+/** The keys of tokenizer.json other than the tokens that are matched first. */
 export function sentencePieceJson(
   { merges, prefixesSpace }: SentencePiece,
   vocab: ReadonlyMap<string, number>,

@@ -1,7 +1,7 @@
 /**
- * Blocks of 32 elements. Element j is the low half of a byte, element j + 16 the high half of the same; a
- * fifth bit stands in a word of 32. Numbers are rounded once, when they are written to f32: every product and
- * sum before is exact in the double that computes it, so they are llama.cpp's to the last bit.
+ * Blocks of 32 elements. Element j is the low half of a byte, element j + 16 its high half; a fifth bit is in
+ * a word of 32. Numbers are rounded once, when they are written to f32: every earlier product and sum is
+ * exact in a double, so they equal llama.cpp's to the last bit.
  */
 import { halfAt } from './half.ts'
 
@@ -17,7 +17,7 @@ export function decodeQ8_0(bytes: Uint8Array, at: number, y: Float32Array, to: n
   for (let j = 0; j < 32; j++) y[to + j] = d * ((at8(bytes, at + 2 + j) << 24) >> 24)
 }
 
-/** f16 scale, 16 bytes; a code is 8 more than its number. */
+/** f16 scale, 16 bytes. Codes are biased by 8. */
 export function decodeQ4_0(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const d = halfAt(bytes, at)
   for (let j = 0; j < HALF_BLOCK; j++) {
@@ -27,7 +27,7 @@ export function decodeQ4_0(bytes: Uint8Array, at: number, y: Float32Array, to: n
   }
 }
 
-/** f16 scale and least number, 16 bytes. */
+/** f16 scale and minimum, 16 bytes. */
 export function decodeQ4_1(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const [d, m] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
   for (let j = 0; j < HALF_BLOCK; j++) {
@@ -37,7 +37,7 @@ export function decodeQ4_1(bytes: Uint8Array, at: number, y: Float32Array, to: n
   }
 }
 
-/** f16 scale, word of fifth bits, 16 bytes; a code is 16 more than its number. */
+/** f16 scale, word of fifth bits, 16 bytes. Codes are biased by 16. */
 export function decodeQ5_0(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const d = halfAt(bytes, at)
   const high = word(bytes, at + 2)
@@ -48,7 +48,7 @@ export function decodeQ5_0(bytes: Uint8Array, at: number, y: Float32Array, to: n
   }
 }
 
-/** f16 scale and least number, word of fifth bits, 16 bytes. */
+/** f16 scale and minimum, word of fifth bits, 16 bytes. */
 export function decodeQ5_1(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const [d, m] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
   const high = word(bytes, at + 4)
@@ -59,10 +59,10 @@ export function decodeQ5_1(bytes: Uint8Array, at: number, y: Float32Array, to: n
   }
 }
 
-/** Twice the numbers of E2M1: the scale is halved to make up for it. */
+/** Twice the numbers of E2M1. The scale is halved to compensate. */
 const E2M1_DOUBLED = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12]
 
-/** E8M0 scale, 16 bytes of E2M1 codes. Its zero has no sign. */
+/** E8M0 scale, 16 bytes of E2M1 codes. Zero has no sign. */
 export function decodeMxfp4(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const d = 2 ** (at8(bytes, at) - 128)
   for (let j = 0; j < HALF_BLOCK; j++) {
@@ -73,7 +73,8 @@ export function decodeMxfp4(bytes: Uint8Array, at: number, y: Float32Array, to: 
 }
 
 /**
- * llama.cpp's quantize_row_q8_0_ref: the scale is divided by before it is rounded to f16; halves away from 0.
+ * llama.cpp's quantize_row_q8_0_ref: divides by the scale before rounding the scale to f16; halves round away
+ * from 0.
  */
 export function encodeQ8_0(values: Float32Array): Uint8Array {
   const count = values.length / 32

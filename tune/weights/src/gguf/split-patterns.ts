@@ -1,24 +1,24 @@
 /**
- * How byte-level BPE tokenizers split a text before they merge: GGUF names the way (`tokenizer.ggml.pre`),
- * tokenizer.json writes it out. A row says both; a tokenizer that no row describes is neither read nor
- * written, for ids that are almost right are worse than none.
+ * How byte-level BPE tokenizers split a text before they merge. GGUF names the pattern
+ * (`tokenizer.ggml.pre`), tokenizer.json spells it out; a row has both. A tokenizer without a row is neither
+ * read nor written, because ids that are almost right are worse than none.
  */
 
-/** One step of tokenizer.json's pre_tokenizer, without keys that change nothing. */
+/** One step of tokenizer.json's pre_tokenizer, without keys that have no effect. */
 type SplitStep =
   | { type: 'Split'; pattern: { Regex: string }; behavior: 'Isolated' | 'Removed'; invert: boolean }
   | { type: 'Digits'; individual_digits: boolean }
   | { type: 'ByteLevel'; add_prefix_space: boolean; use_regex: boolean }
 
 export type SplitRow = {
-  /** What GGUF calls it; the first is what is written. */
+  /** GGUF's names of the pattern. The first is written. */
   names: readonly [string, ...string[]]
   steps: readonly SplitStep[]
-  /** The models with this split compose characters first; llama.cpp does not, whatever the file says. */
+  /** The models with this split compose characters first; llama.cpp does not, regardless of the file. */
   composes?: boolean
-  /** A part that is a token whole is not taken apart and merged again. */
+  /** A part that is a token is not split and merged again. */
   ignoresMerges?: boolean
-  /** Whether a text begins with the start token where the file says nothing. */
+  /** Whether a text starts with the start token by default. */
   addsStart?: boolean
 }
 
@@ -76,13 +76,13 @@ const SPLITS: readonly SplitRow[] = [
 
 export const SPLIT_NAMES: readonly string[] = SPLITS.flatMap(({ names }) => names)
 
-/** The row of a name in GGUF. */
+/** The row of a GGUF name. */
 export const splitNamed = (name: string): SplitRow | undefined =>
   SPLITS.find(({ names }) => names.includes(name))
 
 type Json = Record<string, unknown>
 
-/** The steps of a tokenizer.json's pre_tokenizer; whatever is no such step comes back as it is. */
+/** The steps of a tokenizer.json's pre_tokenizer. Other values are returned unchanged. */
 export function stepsOf(preTokenizer: unknown): unknown[] {
   if (typeof preTokenizer !== 'object' || preTokenizer === null) return []
   const step = preTokenizer as Json
@@ -108,7 +108,7 @@ export function stepsOf(preTokenizer: unknown): unknown[] {
   }
 }
 
-/** The row that splits as a tokenizer.json says, undefined where none does. */
+/** The row that splits like a tokenizer.json. Undefined if none does. */
 export function splitLike(preTokenizer: unknown, ignoresMerges: boolean): SplitRow | undefined {
   const wanted = JSON.stringify(stepsOf(preTokenizer))
   const alike = SPLITS.filter(({ steps }) => JSON.stringify(steps) === wanted)

@@ -1,7 +1,6 @@
 /**
- * How GGUF stores numbers: in blocks along a row, each with scales of its own. Decoded here are the types
- * that
- * people have; the others are known by name, so that a file with one is refused by it.
+ * GGUF's number formats: blocks along a row, each with its own scales. The types in common use are decoded
+ * here. Others are known by name, for the error message.
  */
 import { decodeFloats, encodeFloats } from '../float-values.ts'
 import { decodeQ4K, decodeQ5K, decodeQ6K } from './k-blocks.ts'
@@ -53,7 +52,7 @@ export const GGUF_TYPE_NAMES = Object.keys(GGUF_TYPES) as GgufType[]
 
 const byId = new Map<number, GgufType>(GGUF_TYPE_NAMES.map(name => [GGUF_TYPES[name].id, name]))
 
-/** What is not read, for messages. */
+/** Names of unsupported types, for messages. */
 const OTHERS: Record<number, string> = {
   9: 'Q8_1',
   10: 'Q2_K',
@@ -79,13 +78,13 @@ const OTHERS: Record<number, string> = {
   41: 'Q1_0',
 }
 
-/** The type of an id, or for one that is not read what to call it in a message. */
+/** The type of an id, or the name of an unsupported type. */
 export function typeOfId(id: number): { type: GgufType } | { unread: string } {
   const type = byId.get(id)
   return type ? { type } : { unread: OTHERS[id] ?? `number ${id}, which is unknown` }
 }
 
-/** Bytes of so many elements, a whole number of blocks. */
+/** Bytes of `elements` elements, a whole number of blocks. */
 export const storedBytes = (type: GgufType, elements: number): number =>
   (elements / GGUF_TYPES[type].block) * GGUF_TYPES[type].bytes
 
@@ -93,10 +92,10 @@ export const storedBytes = (type: GgufType, elements: number): number =>
 export const decodeGguf = (type: GgufType, stored: Uint8Array): Float32Array =>
   GGUF_TYPES[type].decode(stored)
 
-/** Types that numbers are written in; MXFP4 is only copied. */
+/** Types in which numbers are written. MXFP4 is only copied. */
 export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0'
 export type WrittenType = EncodedType | 'MXFP4'
 
-/** Numbers as stored rows of a type; for Q8_0 a whole number of blocks. */
+/** Encodes numbers as rows of a type. For Q8_0 a whole number of blocks. */
 export const encodeGguf = (type: EncodedType, values: Float32Array): Uint8Array =>
   type === 'Q8_0' ? encodeQ8_0(values) : encodeFloats(type, values)

@@ -1,11 +1,11 @@
-/** A GGUF file's tokenizer as the files of a model directory say it. */
+/** A GGUF file's tokenizer as the files of a model directory. */
 import { InputError } from '../errors.ts'
 import { isFoundFirst, sentencePieceJson } from './sentence-piece.ts'
 import type { ByteLevel, Token, Vocabulary } from './vocabulary.ts'
 
 type Json = Record<string, unknown>
 
-/** What tokenizer.json and tokenizer_config.json would say. */
+/** Contents of tokenizer.json and tokenizer_config.json. */
 export function tokenizerFiles(path: string, vocabulary: Vocabulary): { tokenizer: Json; config: Json } {
   const { model, tokens, start, ends, padding, unknown, addsStart } = vocabulary
   const vocab = new Map<string, number>()
@@ -96,7 +96,7 @@ const given = (values: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 function parted(path: string, merge: string, i: number): [string, string] {
-  // A token may begin with a space, so the first character is never the one between.
+  // A token may start with a space, so the first character is never the separator.
   const space = merge.indexOf(' ', 1)
   if (space < 0 || space === merge.length - 1)
     throw new InputError(

@@ -1,4 +1,4 @@
-/** The vocabulary that a GGUF file is given, from tokenizer.json; what a file could not say is refused. */
+/** The vocabulary of a GGUF file, from tokenizer.json. Rejects what a file cannot express. */
 import { z } from 'zod'
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { TokenizerTexts } from '../tokenizer.ts'
@@ -32,7 +32,7 @@ const tokenizerJson = z.looseObject({
   }),
 })
 
-/** Tokens of `size` ids, as many as the embedding has rows; `ends` are those that config.json names. */
+/** Tokens of `size` ids, the rows of the embedding. `ends` are the end tokens of config.json. */
 export function vocabularyOf(
   { path, json, config, template }: TokenizerTexts,
   size: number,
@@ -85,7 +85,7 @@ export function vocabularyOf(
   }
 }
 
-/** What is put around a text: nothing, or the start token before it. */
+/** What the tokenizer adds around a text: nothing, or the start token in front. */
 function addsStart(path: string, processor: unknown, start: string | undefined): boolean {
   const refuse = (): never => {
     throw new UnsupportedError(
@@ -108,7 +108,7 @@ function addsStart(path: string, processor: unknown, start: string | undefined):
 
 const END_KEYS = ['eos', 'eot', 'eom'] as const
 
-/** The vocabulary as keys of a file. */
+/** The vocabulary as metadata of a file. */
 export function vocabularyMetadata(
   path: string,
   vocabulary: Vocabulary<ByteLevel>,

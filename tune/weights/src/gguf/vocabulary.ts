@@ -1,13 +1,13 @@
 /**
- * The tokenizer inside a GGUF file: tokens in order of their ids, what each is for, how they are merged,
- * special tokens by id, the chat template.
+ * The tokenizer inside a GGUF file: tokens in order of their ids, their types and merges, special tokens by
+ * id, the chat template.
  */
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { Metadata } from './metadata.ts'
 import { readSentencePiece, type SentencePiece } from './sentence-piece.ts'
 import { SPLIT_NAMES, splitNamed, type SplitRow } from './split-patterns.ts'
 
-/** What a token is for, by its number in a file. */
+/** Type of a token, by its number in a file. */
 export const TOKEN_TYPES = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const
 export type TokenType = keyof typeof TOKEN_TYPES
 export type Token = { text: string; type: TokenType }
@@ -18,7 +18,7 @@ const typeNames = new Map<number, TokenType>(
 export type ByteLevel = {
   kind: 'gpt2'
   split: SplitRow
-  /** Two tokens and a space between, which no token of a byte-level vocabulary has. */
+  /** Two tokens with a space between them, which no token of a byte-level vocabulary contains. */
   merges: string[]
 }
 
@@ -30,21 +30,21 @@ export type Vocabulary<Model = ByteLevel | SentencePiece> = {
   ends: number[]
   padding: number | undefined
   unknown: number | undefined
-  /** Whether a text begins with the start token. */
+  /** Whether a text starts with the start token. */
   addsStart: boolean
   template: string | undefined
 }
 
 const KEY = 'tokenizer.ggml'
-/** Every id that ends an answer, the tokenizer's own first. */
+/** Keys of ids that end an answer, the tokenizer's own first. */
 const END_KEYS = ['eos_token_id', 'eot_token_id', 'eom_token_id']
 
-/** Control tokens that end an answer whether or not a key names them: those of llama.cpp's list. */
+/** Control tokens that end an answer even if no key names them, from llama.cpp's list. */
 const END_TEXTS = ['</s>', '<|end|>', '<end_of_turn>', '<|im_end|>', '<|eot_id|>', '<|endoftext|>', '<EOT>']
-/** What SentencePiece's vocabularies have where no key says otherwise. */
+/** SentencePiece's defaults for absent keys. */
 const SENTENCE_PIECE_IDS: Record<string, number> = { unknown_token_id: 0, bos_token_id: 1, eos_token_id: 2 }
 
-/** Reads and checks it: byte-level BPE with a split that is known, or SentencePiece's BPE. */
+/** Reads and checks the vocabulary: byte-level BPE with a known split, or SentencePiece's BPE. */
 export function readVocabulary(path: string, metadata: Metadata): Vocabulary {
   const kind = metadata.needs(`${KEY}.model`, metadata.text(`${KEY}.model`))
   if (kind !== 'gpt2' && kind !== 'llama')
@@ -61,7 +61,7 @@ export function readVocabulary(path: string, metadata: Metadata): Vocabulary {
     )
   const id = (key: string) => {
     const value = metadata.whole(`${KEY}.${key}`) ?? (split ? undefined : SENTENCE_PIECE_IDS[key])
-    // What a converter writes where there is none.
+    // Converters' values for an absent token.
     if (value === undefined || value === 0xff_ff_ff_ff || value === -1) return undefined
     if (value < 0 || value >= texts.length)
       throw new InputError(

@@ -85,7 +85,7 @@ function headOf({ metadata, tensors }: GgufToWrite): Uint8Array {
   return Buffer.concat([head, Buffer.alloc(padding(head.byteLength))])
 }
 
-/** Writes one file, tensors in the order given; it appears whole or not at all. */
+/** Writes one file, with tensors in the given order. It appears whole or not at all. */
 export async function writeGguf(path: string, file: GgufToWrite): Promise<void> {
   const names = new Set(file.tensors.map(({ name }) => name))
   if (names.size !== file.tensors.length)
