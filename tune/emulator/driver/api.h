@@ -1,4 +1,4 @@
-// The names of the driver's interface that this library answers. Numbers are those of NVIDIA's cuda.h.
+// The driver functions that this library exports. Numbers are those of NVIDIA's cuda.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>

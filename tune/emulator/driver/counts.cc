@@ -14,7 +14,7 @@ struct Row {
   Counts counts;
 };
 
-// Where CAIRN_EMULATOR_COUNTS names a file, the table is written there when the process ends.
+// If CAIRN_EMULATOR_COUNTS names a file, the table is written to it when the process ends.
 struct Table {
   std::mutex mutex;
   std::map<std::string, Row> rows;
@@ -63,7 +63,7 @@ std::string write_counts() {
 
 }  // namespace emulator
 
-/// The counts so far, as JSON; the text is valid until the next call. Not of NVIDIA's interface.
+/// The counts so far, as JSON. The text is valid until the next call. Not part of NVIDIA's interface.
 CUDA_API const char* cairnEmulatorCounts() {
   static thread_local std::string text;
   text = emulator::write_counts();

@@ -1,4 +1,4 @@
-// What kernels did, by name, over the life of the process.
+// Operation counts by kernel name, over the life of the process.
 #pragma once
 #include <string>
 

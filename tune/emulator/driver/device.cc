@@ -82,7 +82,7 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
     case 2:
     case 3:
       *value = attribute == 3 ? 64 : int(limits.threads);
-      break;  // threads a block, x, y, z
+      break;  // threads per block, x, y, z
     case 4:
       *value = 64;
       break;
@@ -104,7 +104,7 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
       break;
     case 12:
       *value = 65536;
-      break;  // registers a block
+      break;  // registers per block
     case 13:
       *value = 1000000;
       break;  // clock, kHz
@@ -125,7 +125,7 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
       break;
     case 39:
       *value = 2048;
-      break;  // threads a processor
+      break;  // threads per processor
     case 41:
       *value = 1;
       break;  // unified addressing
@@ -137,7 +137,7 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
       break;
     case 81:
       *value = int(limits.shared_opt_in) + 1024;
-      break;  // shared memory a processor
+      break;  // shared memory per processor
     case 82:
       *value = 65536;
       break;
@@ -146,10 +146,10 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
       break;
     case 106:
       *value = 32;
-      break;  // blocks a processor
+      break;  // blocks per processor
     case 111:
       *value = 1024;
-      break;  // shared memory reserved a block
+      break;  // shared memory reserved per block
     default:
       *value = 0;
   }
@@ -183,7 +183,7 @@ CUDA_API CUresult cuGetErrorString(CUresult code, const char** text) {
   return error ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The newest form of a function is the one whose name ends in _v2, where there is one.
+// The newest form of a function has a name ending in _v2, if there is one.
 CUDA_API CUresult cuGetProcAddress_v2(
     const char* name, void** function, int /*version*/, unsigned long long /*flags*/, int* status) {
   Dl_info here;

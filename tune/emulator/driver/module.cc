@@ -1,5 +1,5 @@
-// Modules of PTX text: variables get their memory, kernels are decoded, all when the module is loaded, so
-// that an unknown instruction is refused there.
+// Modules of PTX text. Loading allocates variables and decodes kernels, so an unknown instruction is rejected
+// at that time.
 #include <cstring>
 #include <unordered_set>
 
@@ -38,8 +38,7 @@ void collect_names(const Operand& operand, std::unordered_set<std::string>& name
   for (const Operand& item : operand.items) collect_names(item, names);
 }
 
-// A kernel has the shared variables of the module that it names, or that some function names which it may
-// call.
+// A kernel gets the shared variables of the module that it names, or that a function it may call names.
 std::unordered_set<std::string> names_of(const Module& module, const Function& kernel) {
   std::unordered_set<std::string> names;
   for (const Function& function : module.functions) {
@@ -50,8 +49,7 @@ std::unordered_set<std::string> names_of(const Module& module, const Function& k
   return names;
 }
 
-// Dynamic shared memory begins where the static one of a kernel ends: its variables are placed for each
-// kernel.
+// Dynamic shared memory starts after a kernel's static shared memory, so its variables are placed per kernel.
 CUfunc_st* decode(CUmod_st& module, const Function& kernel, Symbols symbols) {
   auto round_to = [](u32 at, u32 align) { return (at + align - 1) / align * align; };
   std::unordered_set<std::string> names = names_of(module.ptx, kernel);
@@ -125,7 +123,7 @@ CUDA_API CUresult cuModuleLoadData(CUmodule* to, const void* image) {
 CUDA_API CUresult cuModuleLoadDataEx(
     CUmodule* to, const void* image, unsigned count, int* options, void** values) {
   CUresult code = cuModuleLoadData(to, image);
-  // 5 and 6: a buffer for what the compiler says, and its size.
+  // 5 and 6: a buffer for the compiler's messages, and its size.
   char* buffer = nullptr;
   size_t size = 0;
   for (unsigned k = 0; k < count; ++k) {

@@ -17,7 +17,7 @@ u32 number(const char* name, u32 otherwise) {
 
 }  // namespace
 
-// Shared memory a block may ask for, as NVIDIA's table of compute capabilities has it.
+// Maximum shared memory of a block, from NVIDIA's table of compute capabilities.
 const Limits& Limits::get() {
   static const Limits limits = [] {
     Limits made;
@@ -66,7 +66,8 @@ CUresult submit(CUstream stream, Work work) {
 }  // namespace emulator
 
 CUDA_API const char* cairnEmulatorMessage() { return emulator::last_message.c_str(); }
-/// A context that a fault has ended works again. Not of NVIDIA's interface: a card needs a new process.
+/// Makes a context usable again after a fault. Not part of NVIDIA's interface: a real card needs a new
+/// process.
 CUDA_API void cairnEmulatorClear() {
   std::lock_guard lock(emulator::mutex);
   emulator::first_fault = CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// What the driver's functions share: the last fault, the card's limits, modules, streams that capture.
+// State shared by the driver's functions: the last fault, the card's limits, modules, capturing streams.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,13 +18,13 @@ struct Limits {
   static const Limits& get();
 };
 
-/// Remembers what went wrong, says it on stderr, and returns the code. A fault stays: like a card's context,
-/// every call after it fails.
+/// Records an error, prints it to stderr, and returns the code. A fault is sticky: as with a card's context,
+/// every later call fails.
 CUresult fail(CUresult code, const std::string& what);
 CUresult poison(CUresult code, const std::string& what);
 CUresult poisoned();
 
-/// An operation of a stream: runs now, or becomes a node of the graph that the stream captures.
+/// An operation of a stream. It runs at once, or becomes a node of the graph that the stream captures.
 using Work = std::function<CUresult()>;
 CUresult submit(CUstream stream, Work work);
 
@@ -53,5 +53,5 @@ struct CUgraphExec_st {
   std::vector<emulator::Work> nodes;
 };
 
-/// The last refusal or fault, whole. Not of NVIDIA's interface.
+/// The full message of the last error. Not part of NVIDIA's interface.
 CUDA_API const char* cairnEmulatorMessage();

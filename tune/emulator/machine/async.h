@@ -1,4 +1,4 @@
-// Asynchronous copies of a warp's lanes, and reductions at a barrier.
+// Asynchronous copies of a warp's lanes, and kinds of reductions at a barrier.
 #pragma once
 #include "machine.h"
 
@@ -6,7 +6,7 @@ namespace emulator {
 
 enum Reduce : u64 { kReducePopc = 1, kReduceAnd, kReduceOr };
 
-/// Copies of `lanes` in groups that are not among their `pending` newest land now.
+/// Completes copies of `lanes`, except those in the newest `pending` groups.
 void land_copies(Warp& warp, Mask lanes, u32 pending);
 
 }  // namespace emulator

@@ -1,4 +1,4 @@
-// Runs a block: each warp until it waits, in turn, until all have ended.
+// Runs a block: each warp in turn until it waits, until all have ended.
 #include "block.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void Block::prepare(const Launch& with) {
   shared_bytes = code.shared_bytes + with.dynamic_shared;
   shared_storage.resize(shared_bytes + 256);
   shared = shared_storage.data() + (-reinterpret_cast<uintptr_t>(shared_storage.data()) & 127);
-  // Not a number in every format, and an index outside everything.
+  // NaN in every format, and an out-of-bounds index.
   std::memset(shared, 0xff, shared_bytes);
   std::fill(local_file.begin(), local_file.end(), std::byte{0xff});
   barriers.fill({});
@@ -171,7 +171,7 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
         u32 ticks = tick;
         warp.run();
         executed += warp.executed - before;
-        // A poll that fails is no progress.
+        // A failed poll is not progress.
         moved |= warp.state != WarpState::polling || tick != ticks || warp.executed - before > 64;
       }
       is_done &= warp.state == WarpState::done;

@@ -1,4 +1,4 @@
-// A block while it runs: its warps, barriers, shared memory and the record of who touched that last.
+// The state of a running block: its warps, barriers, shared memory and the record of its last accesses.
 #pragma once
 #include <atomic>
 #include <random>
@@ -14,7 +14,7 @@ struct Settings {
   bool shuffles_warps = false;
   u64 seed = 0;
   bool counts = false;
-  u64 instruction_limit = 1ull << 34;  // of a block: an endless loop ends as a fault
+  u64 instruction_limit = 1ull << 34;  // per block, so that an endless loop ends with a fault
   static const Settings& get();
 };
 
@@ -33,7 +33,7 @@ struct Launch {
 };
 
 struct Barrier {
-  Mask arrived = 0;  // a bit a warp
+  Mask arrived = 0;  // one bit per warp
   u32 threads = 0, expected = 0;
 };
 
@@ -48,11 +48,11 @@ struct Block {
   Shadow shadow;
   std::array<Barrier, 16> barriers;
   Counts counts;
-  Range range;   // the allocation that was asked for last
-  u32 tick = 0;  // rises where a warp waits for something other than a barrier and gets it
+  Range range;   // the last allocation found
+  u32 tick = 0;  // incremented when a wait other than for a barrier succeeds
 
   void run(const Launch& launch, std::array<u32, 3> coordinates);
-  /// A warp is at a barrier with `expected` threads, 0 for all of the block.
+  /// A warp arrives at a barrier with `expected` threads; 0 means all of the block.
   void arrive(Warp& warp, const Instruction& i, u32 barrier, u32 expected, bool waits);
 
  private:

@@ -34,7 +34,7 @@ const DecodeTable& decode_table() {
   return table;
 }
 
-// Packs, and registers that change while the kernel runs.
+// False for vectors, and for registers that change while the kernel runs.
 bool is_plain_move(const Statement& statement) {
   for (const Operand& operand : statement.operands)
     if (operand.kind == Operand::Kind::list || operand.name.starts_with("%clock") ||
@@ -64,7 +64,7 @@ void Decoder::place_variables(Instance& instance) {
       at = shared_at_ = round_up(shared_at_, variable.align);
       shared_at_ += u32(variable.size);
     } else if (space == Space::local || space == Space::param) {
-      // Parameters of calls are local memory; those of the kernel get their place in run().
+      // Parameters of calls are local memory; those of the kernel are placed in run().
       at = code_.local_bytes = round_up(code_.local_bytes, std::max(variable.align, 16u));
       space = Space::local;
       code_.local_bytes += u32(variable.size);
@@ -164,7 +164,7 @@ void Decoder::decode_statement(const Statement& statement) {
     decode_plain(plain->second, statement, i);
   } else if (auto found = decode_table().find(statement.opcode[0]); found != decode_table().end()) {
     found->second(*this, statement, i);
-    if (!i.run) return;  // a call, which stands for other instructions
+    if (!i.run) return;  // a call, which expands to other instructions
   } else {
     refuse(statement.line, "the emulator does not know " + name);
   }

@@ -1,5 +1,5 @@
-// From statements to instructions: slots of registers, constants, addresses of variables, targets of
-// branches. Called functions are put in at the place of their call.
+// Converts statements to instructions: registers, constants, variable addresses and branch targets become
+// offsets. Called functions are inlined.
 #pragma once
 #include <map>
 
@@ -7,7 +7,7 @@
 
 namespace emulator {
 
-/// Where a module's variables are: shared ones at their offset, all others at the host's address.
+/// Location of a module's variable: an offset for shared ones, otherwise the host's address.
 struct Symbol {
   Space space;
   u64 at;
@@ -16,13 +16,13 @@ using Symbols = std::unordered_map<std::string, Symbol>;
 
 Code decode_kernel(const Module& module, const Function& kernel, const Symbols& symbols, u32 shared_from);
 
-/// A slot among the constants, moved when their place is known.
+/// A constant's slot, relocated when the constants are placed.
 constexpr u32 kConstantFlag = 0x80000000;
 inline u32 round_up(u32 value, u32 to) { return (value + to - 1) / to * to; }
 
 class Decoder;
-/// Opcodes whose operands are all plain: destination first, a letter each: h, w, d for 16, 32, 64 bits, p for
-/// a predicate.
+/// Opcodes with only plain operands, one letter each, destination first: h, w, d for 16, 32, 64 bits, p for a
+/// predicate.
 struct Plain {
   Handler run;
   const char* operands;
@@ -33,7 +33,7 @@ void add_float_ops(PlainTable& table);
 void add_half_ops(PlainTable& table);
 void add_logic_ops(PlainTable& table);
 
-/// Opcodes that are decoded by a function of their own, by their first part.
+/// Opcodes with their own decoding function, by their first part.
 using Decode = void (*)(Decoder&, const Statement&, Instruction&);
 using DecodeTable = std::unordered_map<std::string, Decode>;
 void add_compare_ops(DecodeTable& table);
@@ -46,7 +46,7 @@ void add_matrix_ops(DecodeTable& table);
 void add_async_ops(DecodeTable& table);
 void add_group_ops(DecodeTable& table);
 
-/// The parts of an opcode, taken one by one; what is left at the end is not known.
+/// The parts of an opcode, consumed one by one. An unconsumed part is an error.
 class Parts {
  public:
   explicit Parts(const Statement& statement);
@@ -86,19 +86,19 @@ class Decoder {
   void branch_to(const std::string& label);
   void branch_table(const std::string& label, Instruction& i);
   void call(const Statement& statement);
-  /// The instruction that is decoded goes to the end of the function.
+  /// The current instruction branches to the end of the function.
   void leave();
   void emit(const Instruction& i, const std::string& name);
   u32 line() const { return statement_->line; }
 
  private:
-  // A function at one place of a call: its registers and variables.
+  // An inlined function at one call site: its registers and variables.
   struct Instance {
     const Function* function;
     std::vector<u32> slots;
     std::vector<Symbol> variables;
     std::vector<u32> label_pcs;  // by statement
-    std::vector<u32> returns;    // instructions that go to the end
+    std::vector<u32> returns;    // instructions that branch to the end
   };
   struct Fixup {
     bool is_list;

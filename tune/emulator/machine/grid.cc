@@ -1,4 +1,4 @@
-// Blocks of a launch, dealt to threads of the host; and what the environment asks for.
+// Distributes the blocks of a launch over host threads, and reads settings from the environment.
 #include "block.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void run_grid(const Launch& launch, Counts& counts) {
   std::mutex mutex;
   std::exception_ptr failure;
   u64 failed_block = ~0ull;
-  // Blocks live as long as their thread, so that their storage is kept from launch to launch.
+  // Blocks live as long as their thread, so that their storage is reused across launches.
   auto work = [&](Block& block) {
     block.counts = {};
     for (u64 index; (index = next.fetch_add(1)) < blocks;) {

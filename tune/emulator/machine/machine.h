@@ -1,4 +1,4 @@
-// The machine that runs decoded PTX: a warp is a file of registers of 32 lanes, a block is warps and shared
+// The machine that runs decoded PTX. A warp is a file of registers of 32 lanes, a block is warps and shared
 // memory. A block runs on one thread of the host.
 #pragma once
 #include <array>
@@ -18,7 +18,7 @@ using Mask = u32;
 constexpr Mask kAllLanes = 0xffffffff;
 constexpr u32 kNone = 0xffffffff;
 
-// Generic addresses: a space other than global is a window above every address of the host.
+// Generic addresses: each space other than global is a window above all host addresses.
 constexpr u64 kSharedWindow = 1ull << 52, kLocalWindow = 1ull << 53, kParamWindow = 1ull << 54;
 constexpr u64 kWindowSize = 1ull << 32;
 
@@ -27,8 +27,8 @@ struct Block;
 struct Instruction;
 using Handler = void (*)(Warp&, const Instruction&);
 
-/// One decoded instruction. Registers are byte offsets in a warp's register file; constants and special
-/// registers lie there too.
+/// One decoded instruction. Registers are byte offsets in a warp's register file, which also holds constants
+/// and special registers.
 struct Instruction {
   Handler run = nullptr;
   u32 to = kNone, a = kNone, b = kNone, c = kNone;
@@ -47,9 +47,9 @@ struct Code {
   std::vector<Instruction> instructions;
   std::vector<u32> lists;
   std::vector<std::string> names;    // opcodes, for reports
-  std::vector<std::byte> constants;  // the end of the register file, filled once a warp
+  std::vector<std::byte> constants;  // the end of the register file, initialised once per warp
   u32 constants_at = 0;
-  u32 special_at[32];  // registers of %tid.x …, kNone where unused
+  u32 special_at[32];  // registers of %tid.x …, kNone if unused
   u32 register_bytes = 0;
   u32 local_bytes = 0;
   u32 shared_bytes = 0;  // static
@@ -89,7 +89,7 @@ enum Special {
   kSpecials
 };
 
-/// Lanes of a warp that are at the same place.
+/// Lanes of a warp with the same program counter.
 struct Group {
   u32 pc;
   Mask lanes;
@@ -103,7 +103,7 @@ struct AsyncCopy {
   std::array<std::byte, 16> bytes;
 };
 
-/// A wgmma whose group has not been waited for: descriptors of its operands, and whether it adds to the sums.
+/// A wgmma whose group is still pending: descriptors of its operands, and whether it accumulates.
 struct GroupMatmul {
   const Instruction* at;
   u64 a, b;
@@ -116,11 +116,11 @@ struct Warp {
   std::byte* registers = nullptr;
   const Code* code = nullptr;
   u32 index = 0;
-  Mask present = 0;  // lanes that have a thread
+  Mask present = 0;  // lanes with a thread
   Mask exited = 0;
-  Mask active = 0;  // lanes of the group that runs
-  Mask mask = 0;    // those of them whose guard holds, for the instruction that runs
-  u32 pc = 0;       // of the next instruction while one runs
+  Mask active = 0;  // lanes of the running group
+  Mask mask = 0;    // active lanes whose guard holds for the current instruction
+  u32 pc = 0;       // of the next instruction during execution
   u32 merge_pc = kNone;
   WarpState state = WarpState::ready;
   std::vector<Group> waiting;
@@ -144,20 +144,20 @@ struct Warp {
   u32 list(const Instruction& i, u32 index) const { return code->lists[i.list + index]; }
   Mask alive() const { return present & ~exited; }
 
-  /// Splits the running group: `lanes` of it go to `target`, the others go on.
+  /// Splits the running group: `lanes` branch to `target`, the others continue.
   void branch(Mask lanes, u32 target);
   /// Lanes of the running group end.
   void exit(Mask lanes);
-  /// True when every lane of `wanted` runs this instruction. Otherwise the group waits for them, or it is a
-  /// fault that no lane can come any more.
+  /// True if every lane of `wanted` runs this instruction. Otherwise the group waits for them. A fault if
+  /// some lane can never arrive.
   bool gather(const Instruction& i, Mask wanted, const char* what);
-  /// Takes the group that is furthest behind.
+  /// Switches to the group with the lowest program counter.
   void regroup();
   void park();
   void run();
 };
 
-/// Something a card would do wrong, silently or not.
+/// Something that a card would do wrong, silently or not.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -8,7 +8,7 @@
 namespace emulator {
 
 namespace {
-// A page without access before and after each allocation ends wild accesses of the host too.
+// Guard pages before and after each allocation also stop wild accesses by the host.
 constexpr u64 kPage = 4096;
 u64 round_up(u64 bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 }  // namespace
@@ -34,7 +34,7 @@ u64 DeviceMemory::allocate(u64 bytes) {
     munmap(mapped, round_up(bytes) + 2 * kPage);
     return 0;
   }
-  // Not a number in every format, and an index outside everything.
+  // NaN in every format, and an out-of-bounds index.
   std::memset(reinterpret_cast<void*>(at), 0xff, bytes);
   ranges_[at] = at + bytes;
   used_ += bytes;

@@ -15,15 +15,15 @@ struct Range {
 class DeviceMemory {
  public:
   static DeviceMemory& get();
-  /// 0 where there is no room.
+  /// 0 if there is no room.
   u64 allocate(u64 bytes);
   bool release(u64 at);
-  /// Makes memory of others known: variables of a module, pinned memory of the host.
+  /// Registers foreign memory: variables of a module, pinned memory of the host.
   void add(u64 at, u64 bytes);
   void remove(u64 at);
-  /// The allocation that holds an address; empty where there is none.
+  /// The allocation that contains an address. Empty if there is none.
   Range find(u64 at) const;
-  /// The last allocation that begins at or before an address.
+  /// The last allocation that starts at or before an address.
   Range before(u64 at) const;
   u64 total() const { return total_; }
   u64 used() const { return used_; }

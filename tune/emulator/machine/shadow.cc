@@ -60,8 +60,8 @@ void Shadow::check_read(Touch& touch, const Warp& warp, const Instruction& i, u3
                                   : " wrote since the last barrier"));
   u32 bit = 1u << warp.index;
   if (touch.read_time != time_) {
-    // Earlier readers that this one has synchronised with need no mention any more. The others keep the older
-    // time: it may hide a race, and never invents one.
+    // Earlier readers that this one has synchronised with can be dropped. The others keep the older time,
+    // which may hide a race but never reports a false one.
     Mask kept = 0;
     for (Mask readers = touch.read_warps; readers; readers &= readers - 1) {
       u32 reader = u32(__builtin_ctz(readers));

@@ -16,8 +16,8 @@ struct Touch {
   u32 write_time = 0;
   u32 read_time = 0;
   u32 read_warps = 0;
-  u16 writer = 0xffff;  // warp * 32 + lane; 0xffff is nobody
-  u8 read_lane = 0;     // kLanes where several lanes have read
+  u16 writer = 0xffff;  // warp * 32 + lane; 0xffff for none
+  u8 read_lane = 0;     // kLanes if several lanes have read
   u8 flags = 0;
 };
 enum TouchFlag : u8 { kInFlight = 1, kSplit = 2, kAtomic = 4 };

@@ -1,5 +1,6 @@
-// How the lanes of a warp part and meet: the group that is furthest behind runs, so that lanes that left a
-// branch early wait for the others where the paths meet. No mark of the compiler is needed.
+// Divergence and reconvergence of a warp's lanes. The group with the lowest program counter runs, so that
+// lanes that left a branch early wait for the others at the point where the paths join. This needs no markers
+// from the compiler.
 #include "block.h"
 #include "machine.h"
 
@@ -28,7 +29,7 @@ void fault(const Warp& warp, const Instruction& i, const std::string& what) {
 }
 
 void Warp::regroup() {
-  // The running group joins those that wait at its place.
+  // Merges the running group with those waiting at the same instruction.
   for (size_t i = 0; i < waiting.size();) {
     if (waiting[i].pc == pc && active) {
       active |= waiting[i].lanes;
@@ -73,7 +74,7 @@ void Warp::exit(Mask lanes) {
   if (active) return;
   regroup();
   if (active) return;
-  // Only parked groups are left: one of them runs again, and says what it misses.
+  // Only parked groups are left. Run one of them, which then reports the missing lanes.
   Group group = waiting.back();
   waiting.pop_back();
   pc = group.pc;

@@ -1,4 +1,4 @@
-// Addresses of the lanes of one access: where they are, whether they may be there, what they cost.
+// Addresses of one access by the lanes of a warp: their location, validity and cost.
 #pragma once
 #include "../machine/memory.h"
 #include "lanes.h"
@@ -23,20 +23,20 @@ inline Addresses lane_addresses(const Warp& w, const Instruction& i) {
   return addresses;
 }
 
-/// A fault unless every lane's bytes lie in one allocation and at a multiple of their size.
+/// Faults unless every lane's bytes lie in one allocation and are aligned to their size.
 void check_global(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
 void check_shared(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
-/// Where a lane's local bytes are on the host.
+/// The host address of a lane's local bytes.
 std::byte* local_at(Warp& w, const Instruction& i, u32 lane, u64 at, u32 size);
 
-/// Passes over the banks that lanes take for `size` bytes each: in phases of 128 bytes.
+/// Counts bank conflicts: passes for `size` bytes per lane, in phases of 128 bytes.
 void count_shared(Counts& counts, Mask mask, const Addresses& addresses, u32 size, bool is_matrix);
 void count_global(Counts& counts, Mask mask, const Addresses& addresses, u32 size);
 
-/// The window that a generic address of the warp lies in; a fault where lanes differ.
+/// The window of a warp's generic address. Faults if lanes differ.
 Where find_window(const Warp& w, const Instruction& i, const Addresses& addresses);
 
-/// .global, .shared and so on of an opcode; generic where it names none.
+/// .global, .shared and so on of an opcode. Generic if it names none.
 Where take_space(Parts& parts);
 void add_space_ops(DecodeTable& table);
 

@@ -1,5 +1,5 @@
-// cp.async and its groups. A copy lands when its thread waits for it, so that code that does not wait reads
-// what was there before; CAIRN_EMULATOR_COPIES=at-once lands it where it is asked for.
+// cp.async and its groups. A copy completes when its thread waits for it, so that code without the wait reads
+// the old data. CAIRN_EMULATOR_COPIES=at-once completes it when it is issued.
 #include "../machine/async.h"
 
 #include "access.h"
@@ -22,8 +22,8 @@ void land_copies(Warp& w, Mask lanes, u32 pending) {
 
 namespace {
 
-// a: address of shared memory; b and target: of global, with its offset; c: bytes to read, the rest is zeros;
-// list: a predicate that reads none. detail: size.
+// a: address in shared memory; b and target: address in global memory and its offset; c: bytes to read, the
+// rest is zeros; list: a predicate that disables the read. detail: size.
 void run_copy(Warp& w, const Instruction& i) {
   u32 size = u32(i.detail);
   Addresses to = lane_addresses(w, i), from;

@@ -1,4 +1,4 @@
-// atom and red, in global and shared memory. Those of global memory are the host's, over all threads.
+// atom and red, in global and shared memory. Those on global memory use host atomics, across all threads.
 #include "access.h"
 #include "formats.h"
 

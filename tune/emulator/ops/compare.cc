@@ -78,7 +78,7 @@ Mask combine(Warp& w, const Instruction& i, Mask value) {
   return (i.detail & 15) == kAnd ? value & other : (i.detail & 15) == kOr ? value | other : value ^ other;
 }
 
-// list: the second predicate, where the opposite goes.
+// list: the second predicate, which receives the negated result.
 template <class T, class F, class Storage = T, float (*Read)(u16) = nullptr>
 void set_predicates(Warp& w, const Instruction& i) {
   Mask value = test_lanes<Test<T, F, Storage, Read>>(w.at<const Storage>(i.a), w.at<const Storage>(i.b));

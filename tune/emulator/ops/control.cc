@@ -1,4 +1,4 @@
-// Branches, calls, ends, barriers, fences, clocks, and mov where its operands are no plain registers.
+// Branches, calls, exits, barriers, fences, clocks, and mov with operands other than plain registers.
 #include <ctime>
 
 #include "../machine/async.h"
@@ -12,7 +12,7 @@ void run_branch(Warp& w, const Instruction& i) { w.branch(w.mask, i.target); }
 void run_branch_table(Warp& w, const Instruction& i) {
   const u32* index = w.at<const u32>(i.a);
   Mask left = w.mask;
-  // The group splits by target; each part of it then goes where the others do not.
+  // Splits the group by target. Each part then branches away from the others.
   while (left) {
     u32 first = index[std::countr_zero(left)];
     if (first >= i.list_size)

@@ -1,5 +1,5 @@
-// cvt between single numbers: every pair of types and rounding. The pairs that kernels run most have loops of
-// their own; all others go through the widest type of their kind. Packed formats are in packed.cc.
+// cvt between single numbers: every pair of types and rounding. The most frequent pairs have their own loops;
+// all others go through the widest type of their kind. Packed formats are in packed.cc.
 #include <cfenv>
 #include <limits>
 
@@ -65,7 +65,7 @@ double round_integral(double value, Rounding rounding) {
   }
 }
 
-// Too large or too small becomes the nearest integer of the type.
+// Saturates to the range of the type.
 u64 to_integer(double value, const Plan& plan) {
   u32 bits = bytes_of(plan.to) * 8;
   if (value != value) return plan.from != Number::f64_ && bits < 64 ? 0 : 1ull << (bits - 1);
@@ -142,7 +142,7 @@ void convert_any(Warp& w, const Instruction& i) {
   std::fesetround(host_mode(plan.rounding));
   each_lane(w.mask, [&](u32 lane) {
     u64 bits = convert(read_bits(w, i.a, plan.from_bytes, lane), plan);
-    // Into a wider register a value goes with its sign.
+    // Sign-extends a value for a wider register.
     u32 bytes = bytes_of(plan.to);
     bits = is_signed(plan.to) ? u64(extend(bits, bytes)) : cut(bits, bytes);
     write_bits(w, i.to, plan.to_bytes, lane, bits);
@@ -187,7 +187,7 @@ Number read_number(const std::string& type, u32 line) {
   return found->second;
 }
 
-// .rn, .rni and so on; the integral ones end in i.
+// .rn, .rni and so on; rounding to an integer ends in i.
 bool take_rounding(Parts& parts, Plan& plan) {
   std::string name = parts.take_one_of({"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"});
   if (name.empty()) return false;

@@ -1,5 +1,4 @@
-// Arithmetic of f32 and f64. Approximate functions are computed by the host's library here, more exactly than
-// a card does.
+// Arithmetic of f32 and f64. Approximate functions use the host's library, which is more exact than a card.
 #include <cfenv>
 #include <limits>
 #include <type_traits>
@@ -9,13 +8,13 @@
 namespace emulator {
 namespace {
 
-// Every result that is no number has these bits on a card.
+// A card's NaN result always has these bits.
 template <class T>
 inline T canonical(T value) {
   if constexpr (sizeof(T) == 4) return value != value ? std::bit_cast<float>(0x7fffffffu) : value;
   else return value != value ? std::bit_cast<double>(0x7fffffffffffffffull) : value;
 }
-// Numbers below the normal ones become a zero of their sign.
+// Flushes subnormal numbers to a zero of their sign.
 inline float flush(float value) {
   u32 bits = std::bit_cast<u32>(value);
   return std::bit_cast<float>(bits & 0x7f800000 ? bits : bits & 0x80000000);
@@ -30,7 +29,7 @@ struct Rounded {
     else return canonical(F{}(a...));
   }
 };
-// No operation on a sign makes another number of what is none.
+// Sign operations leave a NaN unchanged.
 template <class F, bool Flushes>
 struct Signed {
   template <class T>
@@ -116,7 +115,7 @@ struct Abs {
     return std::fabs(a);
   }
 };
-// copysign.f32 d, a, b has the sign of a and the size of b.
+// copysign.f32 d, a, b has the sign of a and the magnitude of b.
 struct CopySign {
   template <class T>
   T operator()(T a, T b) const {
@@ -178,7 +177,7 @@ constexpr Handler handler() {
   else return map3<F, T, T, T, T>;
 }
 
-/// name.type, and name.ftz.type where there is one.
+/// name.type, and name.ftz.type if it exists.
 template <class F, class T, size_t Operands>
 void add_flushing(PlainTable& table, const std::string& name, const std::string& type) {
   table[name + "." + type] = {handler<Rounded<F, false>, T, Operands>(), shape<T>(Operands)};
@@ -194,7 +193,7 @@ void add_mode(PlainTable& table, const std::string& name, const std::string& typ
         round_as<Mode, handler<Rounded<F, true>, T, Operands>()>, shape<T>(Operands)};
 }
 
-/// An operation in every rounding.
+/// An operation in every rounding mode.
 template <class F, class T, size_t Operands>
 void add_rounding(PlainTable& table, const std::string& name, const std::string& type) {
   add_flushing<F, T, Operands>(table, name + ".rn", type);
@@ -213,7 +212,7 @@ void add_type(PlainTable& table, const std::string& type) {
   add_rounding<Div, T, 3>(table, "div", type);
   add_rounding<Rcp, T, 2>(table, "rcp", type);
   add_rounding<Sqrt, T, 2>(table, "sqrt", type);
-  // Without a rounding it is to nearest.
+  // Without a rounding mode it rounds to nearest.
   add_flushing<Add, T, 3>(table, "add", type);
   add_flushing<Sub, T, 3>(table, "sub", type);
   add_flushing<Mul, T, 3>(table, "mul", type);

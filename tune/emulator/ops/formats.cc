@@ -30,7 +30,7 @@ u32 encode_small(const SmallFormat& format, double value, Rounding rounding, boo
   if (rounding == Rounding::away) is_up = rest >= 0.5;
   if (rounding == Rounding::up) is_up = rest > 0 && !sign;
   if (rounding == Rounding::down) is_up = rest > 0 && sign;
-  // Codes of one sign are ordered like their numbers: a carry lands on the next exponent.
+  // Codes of one sign are ordered like their numbers, so a carry reaches the next exponent.
   double code = std::ldexp(double(exponent + format.bias() - 1), format.mantissa_bits) + whole + is_up;
   if (code <= format.max_code) return sign | u32(code);
   bool stays = rounding == Rounding::zero || (rounding == Rounding::up && sign) ||

@@ -1,5 +1,5 @@
-// The number formats below f32, a value at a time. Roundings that a card has: to nearest (ties to even), to
-// zero, down and up.
+// The number formats below f32, one value at a time. The rounding modes of a card: to nearest (ties to even),
+// to zero, down and up.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -30,7 +30,7 @@ struct SmallFormat {
   int exponent_bits, mantissa_bits;
   bool has_infinity;
   int max_code;  // without the sign
-  int nan_code;  // -1 where every code is a number
+  int nan_code;  // -1 if every code is a number
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int sign_bit() const { return 1 << (exponent_bits + mantissa_bits); }
 };
@@ -39,7 +39,7 @@ constexpr SmallFormat kF16{5, 10, true, 0x7bff, 0x7fff}, kE4m3{4, 3, false, 0x7e
     kE3m2{3, 2, false, 0x1f, -1};
 
 float decode_small(const SmallFormat& format, u32 code);
-/// `saturates`: what is too large becomes the largest number, not infinity.
+/// `saturates`: a number that is too large becomes the largest finite one instead of infinity.
 u32 encode_small(const SmallFormat& format, double value, Rounding rounding, bool saturates);
 
 inline float from_f16(u16 code) { return decode_small(kF16, code); }

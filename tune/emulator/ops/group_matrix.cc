@@ -1,9 +1,9 @@
-// wgmma: products of four warps, which read their operands from shared memory while the warps go on.
+// wgmma: products of four warps, which read their operands from shared memory asynchronously.
 //
-// Each warp has 16 rows of the result, so each computes its own share. A product is done where its group is
-// waited for: shared memory that is overwritten too early then shows. From its issue on its accumulators hold
-// what is no number, so that reading them too early shows as well. Shared memory must hold the operands at
-// the issue already: it is checked there and again at the wait.
+// Each warp has 16 rows of the result and computes its own share. A product is computed when its group is
+// waited for, so that overwriting its shared memory too early has a visible effect. Until then its
+// accumulators hold NaN, so that reading them too early has one too. Shared memory must hold the operands
+// when the product is issued: it is checked then and again at the wait.
 #include "access.h"
 #include "formats.h"
 
@@ -19,12 +19,12 @@ struct Shape {
   bool negates_a, negates_b, a_across, b_across;
 };
 
-/// A matrix in shared memory, as its descriptor tells: rows of 128 bytes whose chunks of 16 are exchanged.
+/// A matrix in shared memory, as its descriptor specifies: rows of 128 bytes with swizzled chunks of 16.
 struct Matrix {
   u32 at, panel_bytes, rows_bytes;
-  bool is_across;  // rows in memory lie across k
+  bool is_across;  // rows in memory run across k
 
-  /// Where the 8 numbers begin that row `row` has from `k` on; across, those of k from `row` on.
+  /// Address of the 8 numbers of row `row` from `k` on; across, those of k from `row` on.
   u32 chunk(u32 row, u32 k) const {
     u32 plain = is_across ? at + row / 64 * panel_bytes + k / 8 * rows_bytes + k % 8 * 128 + row % 64 * 2
                           : at + row / 8 * rows_bytes + row % 8 * 128 + k * 2;
@@ -38,7 +38,7 @@ Matrix read_descriptor(const Warp& w, const Instruction& i, u64 bits, bool is_ac
   return {u32(bits & 0x3fff) << 4, u32(bits >> 16 & 0x3fff) << 4, u32(bits >> 32 & 0x3fff) << 4, is_across};
 }
 
-/// Reads `rows` × 16 numbers from row `first` on; only checks them where `to` is null.
+/// Reads `rows` × 16 numbers from row `first` on. Only checks them if `to` is null.
 void read_operand(
     Warp& w, const Instruction& i, const Matrix& m, u32 first, u32 rows, bool is_half, float* to) {
   u32 outer = m.is_across ? rows / 8 : rows, inner = m.is_across ? kDepth : kDepth / 8;

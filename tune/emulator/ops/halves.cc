@@ -1,4 +1,4 @@
-// Arithmetic of f16, bf16 and their pairs. An operation is done in f32 or f64, exactly, and rounded once.
+// Arithmetic of f16, bf16 and their pairs. An operation is computed exactly in f32 or f64, and rounded once.
 #include "formats.h"
 #include "lanes.h"
 

@@ -44,7 +44,7 @@ template <class T>
 struct Sub {
   T operator()(T a, T b) const { return T(bare<T>(a) - bare<T>(b)); }
 };
-// A product of 16-bit operands would be an int, which may overflow.
+// Products of 16-bit operands are promoted to int, which may overflow.
 template <class T>
 struct MulLow {
   T operator()(T a, T b) const { return T(u64(a) * u64(b)); }
@@ -69,7 +69,7 @@ template <class T>
 struct MadWide {
   wide<T> operator()(T a, T b, wide<T> c) const { return wide<T>(u64(wide<T>(a) * wide<T>(b)) + u64(c)); }
 };
-// A card gives some value for a division by zero, and says nothing.
+// A card returns some value for a division by zero, without an error.
 template <class T>
 struct Div {
   T operator()(T a, T b) const {

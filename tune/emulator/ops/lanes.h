@@ -1,5 +1,5 @@
-// How a function of one lane becomes an instruction: a loop over 32 lanes that the compiler makes vectors of.
-// Lanes that do not take part keep their value.
+// Turns a function of one lane into an instruction: a loop over 32 lanes that the compiler vectorises.
+// Inactive lanes keep their value.
 #pragma once
 #include <algorithm>
 #include <bit>

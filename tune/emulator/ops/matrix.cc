@@ -1,8 +1,9 @@
 // mma.sync, ldmatrix, stmatrix, movmatrix.
 //
-// Fragments: register 0 of A holds, lane by lane, the rows 0–7 of an 8 × 16-byte matrix, four lanes a row; so
-// a register of 32 lanes is such a matrix as it lies in memory. Registers 1, 2, 3 are the rows 8–15, the next
-// 16 bytes of k, and both. B is the same, a column of B a row. C has rows 0–7 in its first two registers.
+// Fragments: register 0 of A holds, lane by lane, the rows 0–7 of an 8 × 16-byte matrix, four lanes per row.
+// So a register of 32 lanes has the layout of such a matrix in memory. Registers 1, 2, 3 are the rows 8–15,
+// the next 16 bytes of k, and both. B is the same, with a column of B as a row. C has rows 0–7 in its first
+// two registers.
 #include "access.h"
 #include "formats.h"
 
@@ -27,7 +28,7 @@ struct ReadF16 {
     return from_f16(c);
   }
 };
-// A card reads the upper 19 bits of a tf32 operand.
+// A card reads only the upper 19 bits of a tf32 operand.
 struct ReadTf32 {
   static constexpr int bytes = 4;
   static float read(const std::byte* at) {
@@ -57,8 +58,8 @@ void read_matrix(const u32* slot, float* to, int stride) {
     for (int k = 0; k < per_row; ++k) to[row * stride + k] = Read::read(from + row * 16 + k * Read::bytes);
 }
 
-// Products are added in the order of k, in f32. What a card does inside is not told; it agrees to f32's last
-// bits.
+// Products are added in the order of k, in f32. The order inside a card is undocumented; results agree up to
+// the last bits of f32.
 template <class ReadA, class ReadB, int Depth, bool HalfResult>
 void run_mma(Warp& w, const Instruction& i) {
   if (!w.gather(i, kAllLanes, "mma.sync")) return;
@@ -162,7 +163,7 @@ Addresses matrix_rows(Warp& w, const Instruction& i, u32 matrices) {
   return addresses;
 }
 
-// detail: 1 where it is transposed. Lane l of register m gets the bytes 4·(l % 4) of row l / 4 of matrix m.
+// detail: 1 if transposed. Lane l of register m gets the bytes 4·(l % 4) of row l / 4 of matrix m.
 void run_ldmatrix(Warp& w, const Instruction& i) {
   if (!w.gather(i, kAllLanes, "ldmatrix")) return;
   if (w.mask != kAllLanes) fault(w, i, "ldmatrix needs all 32 lanes");
@@ -171,7 +172,7 @@ void run_ldmatrix(Warp& w, const Instruction& i) {
     u16 rows[8][8];
     for (u32 row = 0; row < 8; ++row) {
       u32 at = u32(addresses.at[m * 8 + row]);
-      // The row belongs to four lanes; its first stands for them.
+      // The row belongs to four lanes; record it for the first of them.
       w.block->shadow.read(w, i, row * 4, at, 16);
       std::memcpy(rows[row], w.block->shared + at, 16);
     }

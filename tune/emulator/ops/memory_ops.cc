@@ -141,7 +141,7 @@ Handler pick_width(Where where, u32 register_bytes, bool is_load) {
 }
 
 Handler pick(Where where, TypeInfo type, u32 register_bytes, bool is_load) {
-  // Only a load of a signed number into a wider register asks for the sign.
+  // Only a load of a signed number into a wider register sign-extends.
   bool is_signed = type.kind == 's' && is_load;
   switch (type.bytes) {
     case 1:

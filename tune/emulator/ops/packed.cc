@@ -6,7 +6,7 @@
 namespace emulator {
 namespace {
 
-// Instruction::detail: which formats, and how.
+// Instruction::detail: formats and modes.
 enum class Format : u8 { none, f32, f16, bf16, e4m3, e5m2, e2m1, e2m3, e3m2, ue8m0 };
 struct Plan {
   Format to, from;

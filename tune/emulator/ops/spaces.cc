@@ -13,7 +13,7 @@ Where take_space(Parts& parts) {
 
 namespace {
 
-// Adds or subtracts the begin of a window.
+// Adds or subtracts the start of a window.
 template <class T>
 void run_cvta(Warp& w, const Instruction& i) {
   const T* from = w.at<const T>(i.a);

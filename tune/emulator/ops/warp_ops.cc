@@ -1,4 +1,4 @@
-// What lanes of a warp do together: shfl, vote, match, redux, elect.
+// Operations across the lanes of a warp: shfl, vote, match, redux, elect.
 #include "lanes.h"
 
 namespace emulator {
@@ -13,7 +13,7 @@ void check_members(Warp& w, const Instruction& i, Mask members) {
 
 enum Shuffle : u64 { kUp, kDown, kButterfly, kIndex };
 
-// list: the mask of members, then the predicate where there is one.
+// list: the mask of members, then the predicate if there is one.
 void run_shfl(Warp& w, const Instruction& i) {
   Mask members = member_mask(w, w.list(i, 0));
   if (!w.gather(i, members, "shfl.sync")) return;

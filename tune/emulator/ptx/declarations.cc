@@ -47,7 +47,7 @@ Parser::Shape Parser::read_shape() {
     } else if (word == ".ptr") {
       in_.take();
       take_space();
-      // The alignment of what it points at, not of the parameter.
+      // The alignment of the pointee, not of the parameter.
       if (in_.take_if(".align")) in_.expect_count();
     } else if (auto type = types().find(word); type != types().end()) {
       shape.bytes = type->second.bytes;

@@ -1,4 +1,4 @@
-// The text as a whole: directives, functions, bodies, labels.
+// Parses the text as a whole: directives, functions, bodies, labels.
 #include "parser.h"
 
 namespace emulator {

@@ -1,4 +1,4 @@
-// The parser: one pass over the tokens, registers and variables resolved by scope as it goes.
+// The parser: one pass over the tokens that resolves registers and variables by scope.
 #pragma once
 #include "tokens.h"
 
@@ -33,7 +33,7 @@ class Parser {
     bool is_float = false;
   };
 
-  // Everything between the space and the name: alignment, vector, type, and what a pointer points at.
+  // Everything between the space and the name: alignment, vector, type, and a pointer's target.
   Shape read_shape();
 
   Variable read_variable(Space space, const Shape& shape);

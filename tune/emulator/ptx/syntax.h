@@ -1,4 +1,4 @@
-// What the parser makes of PTX text: names of registers, variables and labels are resolved, types are not.
+// The parser's output for PTX text. Names of registers, variables and labels are resolved, types are not.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -17,7 +17,7 @@ using i16 = int16_t;
 using i32 = int32_t;
 using i64 = int64_t;
 
-/// PTX that is not loaded; the text names the line and the reason.
+/// Rejected PTX. The text has the line and the reason.
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
