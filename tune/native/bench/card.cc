@@ -1,5 +1,5 @@
-// Products and attention on a card, without Node: each op by its launcher, timed by events, and its result
-// beside that of f32 arithmetic on the same numbers. `card.sh` builds and runs it.
+// Benchmarks matmuls and attention on a card, without Node: each op by its launcher, timed by events, with
+// its result compared to f32 arithmetic on the same numbers. `card.sh` builds and runs it.
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -68,7 +68,7 @@ void attention_row(Bench& b, int64_t tokens, int heads, int kv, int width, bool 
                back = b.time([&] {
                  b.run(attention_grad, {&dy, &q, &k, &v, &y, &lse, &ends}, {&dq, &dk, &dv}, attrs);
                });
-  // Half of the square; four products of a pair forward and ten backward.
+  // Half of the square, because attention is causal; four products per pair forward and ten backward.
   const double half = double(tokens) * double(tokens) / 2 * heads * width * 1e-9;
   std::printf("attention %ld, %d/%d x %d: %.3f ms %.1f TFLOP/s, gradient %.3f ms %.1f TFLOP/s", long(tokens),
       heads, kv, width, there, 4 * half / there, back, 10 * half / back);

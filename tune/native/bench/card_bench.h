@@ -1,4 +1,4 @@
-// What card.cc runs ops with: launches that go to the card at once, tensors in its memory, and a clock.
+// Support for card.cc: launches that run at once, tensors in the card's memory, and a clock.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -64,7 +64,7 @@ struct Bench {
     memory.push_back(t.data);
     return t;
   }
-  // Numbers in [-1, 1); of stored weights, codes and scales that are ordinary numbers.
+  // Random numbers in [-1, 1). For stored weights, codes and scales that are ordinary numbers.
   Tensor noise(Dtype dtype, int64_t rows, int64_t columns) {
     const Tensor t = empty(dtype, rows, columns);
     const size_t bytes = size_t(layout_of(dtype, t.count, rows, columns).bytes);
@@ -112,7 +112,7 @@ struct Bench {
     call.attrs = attrs.data();
     launcher(call);
   }
-  // Least milliseconds of a call among `repeats`.
+  // Minimum milliseconds of a call over `repeats`.
   template <class Call>
   double time(Call call, int repeats = 10) {
     call();

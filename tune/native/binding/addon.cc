@@ -1,4 +1,4 @@
-// The few entries that JavaScript sees.
+// The functions that JavaScript sees.
 #include <unordered_set>
 
 #include "completion.h"
@@ -164,7 +164,8 @@ napi_value initialise(napi_env env, napi_value exports) {
   auto* environment = new Environment;
   napi_set_instance_data(
       env, environment, [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); }, nullptr);
-  // Threads stop before the environment goes; instance data is freed later, when none may run any more.
+  // Threads stop before the environment is destroyed. Instance data is freed later, when no thread runs any
+  // more.
   napi_add_env_cleanup_hook(
       env, [](void* data) { static_cast<Environment*>(data)->engines.clear(); }, environment);
   try {

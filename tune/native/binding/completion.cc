@@ -4,7 +4,7 @@ namespace cairn::binding {
 
 namespace {
 
-// What travels from the engine's thread back to JavaScript.
+// Data passed from the engine's thread back to JavaScript.
 struct Completion {
   napi_threadsafe_function callback;
   RunResult result;
@@ -13,7 +13,7 @@ struct Completion {
 void complete(napi_env env, napi_value callback, void*, void* data) {
   std::unique_ptr<Completion> completion(static_cast<Completion*>(data));
   napi_release_threadsafe_function(completion->callback, napi_tsfn_release);
-  // The environment is going down and nobody is left to tell.
+  // The environment is being destroyed, so there is no one to notify.
   if (!env) return;
   napi_value undefined, arguments[3], buffer;
   void* bytes = nullptr;
@@ -40,7 +40,7 @@ std::function<void(RunResult)> completion_of(napi_env env, napi_value callback) 
                  nullptr, nullptr, nullptr, complete, &function));
   return [function](RunResult result) {
     auto completion = std::make_unique<Completion>(Completion{function, std::move(result)});
-    // Refused only while the environment closes.
+    // Fails only while the environment closes.
     if (napi_call_threadsafe_function(function, completion.get(), napi_tsfn_blocking) == napi_ok)
       completion.release();
   };

@@ -1,4 +1,4 @@
-// The way back of a run: from the thread that ran it to the callback in JavaScript.
+// Notifies JavaScript at the end of a run, from the thread that ran it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace cairn::binding {
 
-// What ends a run: calls callback(error, cancelled, nanoseconds by op) on the main thread.
+// Called at the end of a run. Calls callback(error, cancelled, nanoseconds by op) on the main thread.
 std::function<void(RunResult)> completion_of(napi_env env, napi_value callback);
 
 }  // namespace cairn::binding

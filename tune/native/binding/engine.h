@@ -12,7 +12,7 @@ class Engine {
  public:
   Engine(int threads, Isa isa) : isa_(isa), pool_(threads), scratch_(threads) {}
 
-  // Runs wait for one another; `done` is called on the engine's thread.
+  // Runs are queued. `done` is called on the engine's thread.
   void enqueue(std::shared_ptr<const Bound> bound, std::shared_ptr<std::atomic<bool>> cancel,
       std::function<void(RunResult)> done) {
     walker_.enqueue({[this, bound](const std::atomic<bool>& stop) {
@@ -28,7 +28,7 @@ class Engine {
   Isa isa_;
   Pool pool_;
   Scratch scratch_;
-  // Last, so that its thread ends before what it works with.
+  // Declared last, so that its thread ends before the members it uses.
   Walker walker_;
 };
 

@@ -1,5 +1,5 @@
-// Files as memory: a weight is read from where the system keeps the file, without a copy, and its pages can
-// be given back one tensor at a time.
+// Files as memory: a weight is read from the page cache, without a copy, and its pages can be released one
+// tensor at a time.
 #include "file_map.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace {
   throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno));
 }
 
-// Maps an open file, which is closed, and hands the mapping to JavaScript.
+// Maps an open file, closes it, and returns the mapping to JavaScript.
 napi_value map_open(napi_env env, const std::string& path, int file, size_t bytes, int kind) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, file, 0);
   const int error = errno;
@@ -54,9 +54,9 @@ napi_value map_file(napi_env env, napi_callback_info info) {
   return map_open(env, path, file, bytes, MAP_PRIVATE);
 }
 
-// mapSpool(directory, bytes): a file without a name, gone with its last view or with the process, and written
-// to by whoever writes to the view. Its room on the disk is taken at once: later a page that finds none ends
-// the process.
+// mapSpool(directory, bytes): an unnamed file, deleted with its last view or with the process. Writes to the
+// view go to the file. Its disk space is allocated now, because a page without space would later end the
+// process.
 napi_value map_spool(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   const std::string directory = string_of(env, args.value[0]);
@@ -79,13 +79,13 @@ napi_value map_spool(napi_env env, napi_callback_info info) {
   return map_open(env, directory, file, bytes, MAP_SHARED);
 }
 
-// forgetPages(view): the whole pages inside leave this process; the next read brings them back from the file.
+// forgetPages(view): releases the whole pages inside the view. The next read loads them again from the file.
 napi_value forget_pages(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
   const auto view = bytes_of(env, args.value[0]);
   const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(view.data);
   const uintptr_t first = (start + page - 1) / page * page, last = (start + view.count) / page * page;
-  // Advice: where it is not taken the pages stay until the file is unmapped.
+  // This is only advice: if the system ignores it, the pages stay until the file is unmapped.
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   return make_undefined(env);
 }

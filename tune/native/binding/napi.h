@@ -10,7 +10,7 @@
 
 namespace cairn::binding {
 
-// A JavaScript exception is already pending; unwinding to the boundary is all that is left to do.
+// A JavaScript exception is already pending; the only thing left to do is to unwind to the boundary.
 struct Pending {};
 
 inline void check(napi_env env, napi_status status) {

@@ -1,5 +1,5 @@
-// Memory that the system gives by the page when it is first touched, touched ahead of those who would wait
-// for it: new memory, and the pages of a file that a layer will read next.
+// Touches memory before its first use, so that no computation waits for page faults: new memory, and the
+// pages of a file that a layer will read next.
 #include "touch_pages.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace cairn::binding {
 
 namespace {
 
-// No page is smaller.
+// The smallest page size.
 constexpr size_t kPage = 4096;
 
 struct Touching {
@@ -25,7 +25,7 @@ struct Touching {
   napi_async_work work = nullptr;
 };
 
-// Reads the pages of a file in, all of them that the bytes are on.
+// Loads all pages of a file that contain the bytes.
 void read_pages(Span<char> bytes) {
   const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(bytes.data);
   const uintptr_t first = start / page * page, last = (start + bytes.count + page - 1) / page * page;
@@ -33,12 +33,13 @@ void read_pages(Span<char> bytes) {
 #ifdef MADV_POPULATE_READ
   if (madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_READ) == 0) return;
 #endif
-  // Before Linux 5.14: asked for ahead as one, then touched.
+  // Before Linux 5.14: request readahead for all pages, then touch each.
   madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
   for (size_t at = 0; at < bytes.count; at += kPage) (void)*static_cast<volatile char*>(bytes.data + at);
 }
 
-// On one of Node's own threads. An atomic change of nothing: a kernel may be writing beside it by now.
+// Runs on one of Node's own threads. Adds zero atomically, because a kernel may already be writing next to
+// it.
 void touch(napi_env, void* data) {
   const auto& touching = *static_cast<Touching*>(data);
   const Span<char> bytes = touching.bytes;

@@ -1,4 +1,4 @@
-// A thread that works through runs one after the other, apart from Node's event loop.
+// A thread that executes runs one after the other, off Node's event loop.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -17,15 +17,15 @@ class Walker {
     // Called on the walker's thread.
     std::function<RunResult(const std::atomic<bool>& cancel)> work;
     std::shared_ptr<std::atomic<bool>> cancel;
-    // Called after it on the same thread, or where it was dropped.
+    // Called afterwards on the same thread, or when the run was dropped.
     std::function<void(RunResult)> done;
   };
 
   Walker() : thread_([this] { walk(); }) {}
-  // Finishes what cannot be cancelled of the run at hand, drops what waits, joins the thread.
+  // Finishes the uncancellable part of the current run, drops queued runs, joins the thread.
   ~Walker();
 
-  // Runs wait for one another.
+  // Runs are queued.
   void enqueue(Run run);
 
  private:

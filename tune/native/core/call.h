@@ -1,5 +1,5 @@
-// What a kernel is handed: the tensors of one step, its attributes, the threads and the scratch memory. Data
-// only; what kernels do with it is in cpu/access.h, compiled for their own instruction set.
+// The arguments of a kernel: the tensors of one step, its attributes, the threads and the scratch memory.
+// Data only. Kernels access it through cpu/access.h, compiled for their own instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Tensor {
 };
 
 struct Call {
-  // Null where an optional input is left out.
+  // Null for an absent optional input.
   const Tensor* in[kMaxInputs];
   const Tensor* out[kMaxOutputs];
   const double* attrs;
@@ -36,24 +36,24 @@ using Kernel = void (*)(Call& call);
 
 constexpr int kScratchSlots = 8;
 
-// Bytes that a kernel asks of each slot of the scratch.
+// Bytes that a kernel needs in each scratch slot.
 struct ScratchSizes {
-  // How many threads will share out the work.
+  // Number of threads that will share the work.
   int threads;
   size_t shared[kScratchSlots]{}, own[kScratchSlots]{};
 
   void add_shared(int slot, size_t bytes) { shared[slot] = shared[slot] > bytes ? shared[slot] : bytes; }
-  // For each thread.
+  // Per thread.
   void add_own(int slot, size_t bytes) { own[slot] = own[slot] > bytes ? own[slot] : bytes; }
 };
 
-// Counts what a kernel will ask for, from shapes and attributes alone: no tensor has data yet. What depends
-// on data counts at its largest.
+// Computes a kernel's scratch from shapes and attributes alone, because tensors have no data yet. Sizes that
+// depend on data count at their maximum.
 using ScratchOf = void (*)(const Call& call, ScratchSizes& sizes);
 
-// Scratch shared by all threads of a step; slots are independent. Not for use inside a parallel section.
+// Scratch shared by all threads of a step. Slots are independent. Not for use inside a parallel section.
 void* shared_scratch(Scratch* scratch, int slot, size_t bytes);
-// Scratch of one thread; its contents do not outlive the parallel section. Slots are independent.
+// Scratch of one thread, valid within a parallel section. Slots are independent.
 void* thread_scratch(Scratch* scratch, int thread, int slot, size_t bytes);
 int thread_count(const Pool* pool);
 void run_tasks(

@@ -1,5 +1,5 @@
-// Scalar codecs, bit for bit those of tune/ops/src/codecs. Everything here has internal linkage: kernels
-// include it under several instruction sets, and the linker must never swap one's copy for another's.
+// Scalar codecs, bit-identical to those of tune/ops/src/codecs. Everything here has internal linkage: kernels
+// include it under several instruction sets, and the linker must never replace one copy by another.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -56,7 +56,7 @@ CAIRN_DEVICE inline float decode_minifloat(const Minifloat& format, int code) {
          power_of_two(exponent - format.bias - format.mantissa_bits);
 }
 
-// `uniform` in [0, 1) rounds stochastically; a negative one rounds to nearest, ties to even.
+// `uniform` in [0, 1) rounds stochastically. A negative one rounds to nearest, ties to even.
 CAIRN_DEVICE inline int encode_minifloat(const Minifloat& format, float value, float uniform = -1) {
   uint32_t bits = bits_of(value);
   int sign = bits >> 31 ? format.sign_bit : 0;
@@ -97,7 +97,7 @@ CAIRN_DEVICE constexpr float kNf4Table[16] = {
     0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f,
     0.5626170039176941f, 0.7229568362236023f, 1.0f};
 
-// Index of the nearest entry of an ascending table; halfway between two it is the lower.
+// Index of the nearest entry of an ascending table. Halfway between two it is the lower.
 CAIRN_DEVICE inline int encode_nearest(const float* table, int size, float value) {
   int low = 0, high = size - 1;
   while (low < high) {

@@ -1,4 +1,4 @@
-// Code that a card runs too: nvcc compiles it for the card alone, every other compiler as if it said nothing.
+// Code for the card too: nvcc compiles it for the card only; for every other compiler the macro is empty.
 #pragma once
 
 #if defined(__CUDACC__)

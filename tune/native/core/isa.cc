@@ -50,8 +50,8 @@ extern const ScratchOf* const kScratchTable;
 double peak(Arithmetic);
 }  // namespace amx
 
-// Whether this processor has the matrix unit for bf16 and the system lets this process have its registers: a
-// process must ask, for it makes what is saved of each thread eight kilobytes larger.
+// Whether this processor has the bf16 matrix unit and the system grants this process its registers. A process
+// must request them, because they enlarge the saved state of each thread by eight kilobytes.
 static bool may_use_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;

@@ -1,4 +1,4 @@
-// Which instruction sets the kernels were compiled for, and which of them this processor has.
+// The instruction sets that the kernels were compiled for, and those that this processor supports.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ struct Isa {
   const char* name;
   const Kernel* kernels;
   const ScratchOf* scratch;
-  // Arithmetic in a loop that never leaves the registers, in FLOP/s: the ceiling that benchmarks divide by.
+  // Arithmetic rate of a loop that never leaves the registers, in FLOP/s: the peak that benchmarks divide by.
   double (*peak)(Arithmetic arithmetic);
 };
 

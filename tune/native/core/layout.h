@@ -1,4 +1,4 @@
-// Where the parts of a stored tensor lie in its buffer; tune/ops/src/dtypes.ts says the same.
+// Locations of a stored tensor's parts in its buffer, as in tune/ops/src/dtypes.ts.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,7 @@ inline int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / 
 inline int64_t align_up(int64_t value, int64_t to) { return divide_up(value, to) * to; }
 
 struct Layout {
-  // codes, scales and, where the dtype has them, tensor scale (nvfp4) or group scales, offset and map (nf4).
+  // codes, scales and, for some dtypes, tensor scale (nvfp4) or group scales, offset and map (nf4).
   int64_t offset[5];
   int64_t bytes;
 };
@@ -69,7 +69,7 @@ inline Layout layout_of(Dtype dtype, int64_t count, int64_t rows, int64_t column
   return layout;
 }
 
-// Whether a tensor of three dimensions is matrices in a row, each with parts of its own.
+// Whether a tensor of three dimensions is a sequence of matrices, each with its own parts.
 inline bool is_stack(Dtype dtype, int rank) {
   return rank == 3 && dtype != Dtype::f32 && dtype != Dtype::bf16 && dtype != Dtype::i32 &&
          dtype != Dtype::dynamic8 && dtype != Dtype::dynamic8_unsigned;

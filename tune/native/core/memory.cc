@@ -21,8 +21,7 @@ size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 #if defined(__linux__)
 bool is_large(size_t bytes) { return bytes >= 2 * kHugePage; }
 
-// Whole huge pages: a little more is mapped, and what lies before and behind the first aligned address is
-// given back.
+// Whole huge pages: maps a little more, then unmaps the parts before and after the aligned range.
 void* map_large(size_t bytes) {
   const size_t size = round_up(bytes, kHugePage);
   void* mapped = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,7 +30,7 @@ void* map_large(size_t bytes) {
   char* aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(start), kHugePage));
   if (aligned > start) munmap(start, size_t(aligned - start));
   munmap(aligned + size, size_t(start + kHugePage - aligned));
-  // Advice: a system without huge pages says no, and the memory is as good.
+  // This is only advice: without huge pages the memory works too.
   madvise(aligned, size, MADV_HUGEPAGE);
   return aligned;
 }

@@ -1,5 +1,4 @@
-// Memory that starts at a cache line; large blocks come from the system by the page, on huge pages where it
-// has them.
+// Cache-line-aligned memory. Large blocks are mapped directly, on huge pages if the system has them.
 #pragma once
 #include <cstddef>
 
@@ -7,12 +6,12 @@ namespace cairn {
 
 // Zeroed. Pages of a large block take memory only once they are touched. Throws std::bad_alloc.
 void* allocate_aligned(size_t bytes);
-// What a block of that many bytes takes, in whole cache lines or pages.
+// Actual size of a block of that many bytes, in whole cache lines or pages.
 size_t allocated_bytes(size_t bytes);
-// `bytes` as it was asked for.
+// `bytes` must be the requested size.
 void free_aligned(void* data, size_t bytes);
 
-// A buffer that only grows, for what an op needs beside its tensors.
+// A buffer that only grows, for an op's memory besides its tensors.
 class GrowingBuffer {
  public:
   GrowingBuffer() = default;

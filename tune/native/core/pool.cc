@@ -16,8 +16,7 @@ int processor_count() {
 }
 
 namespace {
-// A worker that has nothing to do looks this often before it sleeps: about 50 µs, longer than the gap between
-// two ops.
+// Polls of an idle worker before it sleeps: about 50 µs, longer than the gap between two ops.
 constexpr int kSpins = 2000;
 
 void relax() {
@@ -59,9 +58,9 @@ void Pool::run(int64_t count, Task task, void* context) {
   }
   wake_.notify_all();
   take_tasks(0);
-  // A worker counts itself in before it looks whether there is work, and here the door is shut before they
-  // are counted: whoever is not in by now takes nothing, and none that sleeps or waits for a processor is
-  // waited for.
+  // A worker increments `busy_` before it reads `is_open_`; here `is_open_` is cleared before `busy_` is
+  // read. So a worker that is not counted yet takes no task, and workers that sleep or wait for a processor
+  // need not be waited for.
   is_open_.store(false);
   for (int spins = 0; busy_.load() > 0; spins++) {
     if (spins < kSpins) relax();

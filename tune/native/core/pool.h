@@ -1,4 +1,4 @@
-// A fixed set of threads that share out the tasks of one op.
+// A fixed set of threads that share the tasks of one op.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -18,15 +18,14 @@ class Pool {
 
   // The caller of run() is one of the threads.
   explicit Pool(int threads);
-  // Stops and joins the threads. A condition variable must not die under a waiter, so this runs before the
-  // process ends.
+  // Stops and joins the threads. A condition variable must not be destroyed while threads wait on it, so this
+  // runs before the process ends.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   int size() const { return int(workers_.size()) + 1; }
-  // Calls task(context, i, thread) for every i below count, each once, on any thread; returns when all are
-  // done.
+  // Calls task(context, i, thread) once for every i below count, on any thread. Returns when all are done.
   void run(int64_t count, Task task, void* context);
 
  private:
@@ -37,7 +36,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<uint64_t> generation_{0};
-  // Workers that take tasks or look whether they may.
+  // Workers that run tasks or check whether they may.
   std::atomic<int> busy_{0};
   std::atomic<bool> is_open_{false};
   std::atomic<bool> stopping_{false};

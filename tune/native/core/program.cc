@@ -18,7 +18,7 @@ namespace {
 
 constexpr int32_t kVersion = 1;
 
-// Reads words one by one and refuses to read past the end.
+// Reads words one by one, with a bounds check.
 struct Reader {
   const int32_t* words;
   size_t count;
@@ -139,7 +139,7 @@ void check_bindings(const Bound& bound) {
 
 namespace {
 
-// The tensors and attributes of one step, as kernels are handed them.
+// The tensors and attributes of one step, as arguments for kernels.
 Call call_of(const Program& program, const Step& step, const std::vector<Tensor>& tensors) {
   const OpInfo& info = kOps[int(step.op)];
   Call call{};

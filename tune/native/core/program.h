@@ -1,4 +1,4 @@
-// A program as native code keeps it: decoded once, checked once, walked many times.
+// A program in native form: decoded and checked once, executed many times.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Step {
   int64_t attrs;
 };
 
-// Where a tensor's bytes are: in the arena, or in a buffer that the caller binds for each run.
+// Location of a tensor's bytes: in the arena, or in a buffer that the caller binds for each run.
 struct Placement {
   bool is_bound;
   int64_t offset;
@@ -36,7 +36,7 @@ struct Program {
 };
 
 // Reads the flat form that tune/program writes (tune/native/src/engine.ts describes it). Throws
-// std::runtime_error on anything out of place.
+// std::runtime_error if it is malformed.
 Program read_program(const int32_t* code, size_t words, const double* attrs, size_t attr_count,
     const double* places, size_t place_count);
 
@@ -45,14 +45,14 @@ struct Buffer {
   int64_t bytes;
 };
 
-// A program with the memory that it works on, which somebody else keeps alive.
+// A program with its memory, which the caller keeps alive.
 struct Bound {
   std::shared_ptr<const Program> program;
   Buffer arena;
   std::vector<Buffer> bindings;
 };
 
-// Throws where a buffer is too small for its tensor.
+// Throws if a buffer is too small for its tensor.
 void check_bindings(const Bound& bound);
 
 struct RunResult {
@@ -62,17 +62,17 @@ struct RunResult {
   std::vector<double> spent = std::vector<double>(kOpCount, 0.0);
 };
 
-// `[rms_norm] what; x: bf16 (7, 64), weight: f32 (64)`: the one place where an error gets the step's name and
-// shapes.
+// `[rms_norm] what; x: bf16 (7, 64), weight: f32 (64)`: the one place that adds the step's name and shapes to
+// an error.
 std::string describe(const Step& step, const Program& program, const std::string& what);
 
-// The tensors with the addresses that they have in the memory of a bound program.
+// The tensors with their addresses in the memory of a bound program.
 std::vector<Tensor> placed_tensors(const Bound& bound);
 
-// Bytes that the scratch has at most after a run of the program on `threads` threads.
+// Maximum bytes of scratch after a run of the program on `threads` threads.
 size_t scratch_bound(const Program& program, const ScratchOf* scratch_of, int threads);
 
-// Walks the steps; looks at `cancel` between two of them.
+// Executes the steps. Checks `cancel` before each.
 RunResult run_program(
     const Bound& bound, const Kernel* kernels, Pool& pool, Scratch& scratch, const std::atomic<bool>& cancel);
 

@@ -1,4 +1,4 @@
-// What kernels work in beside their tensors, kept from step to step.
+// Scratch memory of kernels, reused from step to step.
 #pragma once
 #include <array>
 #include <memory>
@@ -17,7 +17,7 @@ class Scratch {
   void* local(int thread, int slot, size_t bytes) {
     return slots_[size_t(thread) + 1][size_t(slot)].get(bytes);
   }
-  // What the slots take of the system's memory.
+  // Bytes of system memory that the slots take.
   size_t bytes() const {
     size_t sum = 0;
     for (auto& slots : slots_)

@@ -1,4 +1,4 @@
-// How kernels read and write their tensors and share out their rows.
+// How kernels read and write their tensors and divide their rows among threads.
 #pragma once
 #include "call.h"
 #include "simd.h"
@@ -10,7 +10,7 @@ inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// body(index, thread) for every index below count, on the threads of the call.
+// Calls body(index, thread) for every index below count, on the threads of the call.
 template <class Body>
 inline void parallel(const Call& call, int64_t count, Body body) {
   run_tasks(
@@ -18,8 +18,8 @@ inline void parallel(const Call& call, int64_t count, Body body) {
       [](void* context, int64_t index, int thread) { (*static_cast<Body*>(context))(index, thread); }, &body);
 }
 
-// body(first, last, thread) for spans of `size` below `count`. Spans do not depend on the number of threads,
-// so neither does any result.
+// Calls body(first, last, thread) for spans of `size` below `count`. Spans do not depend on the number of
+// threads, so neither does any result.
 template <class Body>
 inline void parallel_spans(const Call& call, int64_t count, int64_t size, Body body) {
   parallel(call, ceil_div(count, size),
@@ -28,7 +28,7 @@ inline void parallel_spans(const Call& call, int64_t count, int64_t size, Body b
 
 inline size_t element_size(Dtype dtype) { return dtype == Dtype::bf16 ? 2 : 4; }
 
-// n floats of a float tensor from element `at`: in place where they are f32, else widened into `scratch`.
+// n floats of a float tensor from element `at`: in place for f32, otherwise widened into `scratch`.
 inline const float* read_row(const Tensor& t, int64_t at, int64_t n, float* scratch) {
   if (t.dtype == Dtype::f32) return reinterpret_cast<const float*>(t.data) + at;
   const bf16* from = reinterpret_cast<const bf16*>(t.data) + at;
@@ -50,8 +50,8 @@ inline void write_row(const Tensor& t, int64_t at, int64_t n, const float* value
   for (; i < n; i++) to[i].bits = encode_bf16(values[i]);
 }
 
-// Where a kernel may put the row it computes: the tensor itself where that is f32, else `scratch`, to be
-// given to write_row.
+// Where a kernel may write the row it computes: the tensor itself if it is f32, otherwise `scratch`, to be
+// passed to write_row.
 inline float* row_scratch(const Tensor& t, int64_t at, float* scratch) {
   return t.dtype == Dtype::f32 ? reinterpret_cast<float*>(t.data) + at : scratch;
 }
@@ -83,7 +83,7 @@ inline float dot3(const float* a, const float* b, const float* c, int64_t n) {
   return sum_lanes(s0 + s1) + rest;
 }
 
-// Largest magnitude; a NaN is none.
+// Largest magnitude. NaN is ignored.
 template <class T>
 inline float max_abs(const T* values, int64_t n) {
   vf amax{}, more{};
@@ -106,7 +106,7 @@ inline float max_abs(const T* values, int64_t n) {
 inline float* floats_of(const Tensor& t) { return reinterpret_cast<float*>(t.data); }
 inline const int32_t* ints_of(const Tensor& t) { return reinterpret_cast<const int32_t*>(t.data); }
 
-// Slots of thread_scratch that rows are widened into.
+// Slots of thread_scratch for widened rows.
 inline float* row_slot(const Call& call, int thread, int slot, int64_t n) {
   return static_cast<float*>(thread_scratch(call.scratch, thread, slot, size_t(n) * 4));
 }
@@ -115,7 +115,7 @@ inline void add_row_slots(ScratchSizes& sizes, int slots, int64_t n) {
   for (int slot = 0; slot < slots; slot++) sizes.add_own(slot, size_t(n) * 4);
 }
 
-// The numbers that a norm multiplies by: offset + weight.
+// The factors of a norm: offset + weight.
 inline const float* read_weight(const Tensor& weight, int64_t n, float offset, float* scratch) {
   const float* w = read_row(weight, 0, n, scratch);
   if (offset == 0) return w;

@@ -67,7 +67,7 @@ struct Update {
   }
 };
 
-// A state in 8 bits: codes, and the largest magnitude of each block.
+// An 8-bit state: codes, and the largest magnitude of each block.
 struct State {
   uint8_t* codes;
   float* scales;
@@ -111,7 +111,7 @@ void adamw_scratch(const Call&, ScratchSizes& sizes) { add_row_slots(sizes, 1, k
 void adamw_8bit(Call& call) {
   const Tensor& g = *call.in[adamw_8bit_in::g];
   float* p = floats_of(*call.out[adamw_8bit_out::p_next]);
-  // In place: what is read is what is written over.
+  // In place: inputs and outputs are the same memory.
   const State m(*call.out[adamw_8bit_out::m_next]), v(*call.out[adamw_8bit_out::v_next]);
   const Update update(
       Adamw8bitAttrs::read(call.attrs), *call.in[adamw_8bit_in::factor], *call.in[adamw_8bit_in::schedule]);

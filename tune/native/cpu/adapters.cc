@@ -1,5 +1,4 @@
-// What adapters need beside products: dropout, lengths of rows of adapted weights, and columns that are
-// scaled.
+// Ops that adapters need besides products: dropout, row lengths of adapted weights, and scaled columns.
 #include <stdexcept>
 
 #include "decode.h"
@@ -10,7 +9,7 @@ namespace cairn::CAIRN_ISA {
 namespace {
 
 constexpr int64_t kColumns = 128;
-// Elements that numbers are drawn for at a time: whole calls of `uniforms` in every instruction set.
+// Elements per batch of random numbers: whole calls of `uniforms` in every instruction set.
 constexpr int64_t kDrawn = 1024;
 
 }  // namespace
@@ -104,7 +103,7 @@ void scale_columns_scratch(const Call& call, ScratchSizes& sizes) {
   add_row_slots(sizes, 4, n);
 }
 
-// Columns are shared out; each is summed from the first row to the last.
+// Threads share the columns; each column is summed from the first row to the last.
 void scale_columns_weight_grad(Call& call) {
   const Tensor &dy = *call.in[scale_columns_weight_grad_in::dy],
                &x = *call.in[scale_columns_weight_grad_in::x];

@@ -1,4 +1,4 @@
-// The largest magnitude of a tensor, and the history of it that delayed scaling follows.
+// The largest magnitude of a tensor, and its history for delayed scaling.
 #include "access.h"
 #include "kernels.h"
 

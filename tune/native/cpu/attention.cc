@@ -1,7 +1,7 @@
 // Causal attention over packed documents in tiles that stay in cache; no T×T matrix exists.
 //
-// Keys and values of a document are packed once for all query heads that read them; a task takes one tile of
-// queries of one head and runs along the keys with an online softmax.
+// Keys and values of a document are packed once for all query heads that read them. A task takes one tile of
+// queries of one head and iterates over the keys with an online softmax.
 #include "attention_tiles.h"
 #include "kernels.h"
 
@@ -31,7 +31,7 @@ int64_t list_tiles(const Shape& s, int64_t size, Tile* to) {
 inline size_t tile_bytes(int64_t tiles) { return size_t(tiles + 1) * sizeof(Tile); }
 
 // One row of scores: turns those of keys [unseen, seen) into weights, others into 0, and returns their sum.
-// `maximum` grows to the largest score so far; both count in powers of two.
+// `maximum` grows to the largest score so far. Both are exponents of 2.
 template <bool coarse>
 inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t unseen, int64_t seen, float& maximum) {
   const int64_t end = ceil_div(seen, VL) * VL;
@@ -63,7 +63,7 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
   float maximum[kQueries], total[kQueries];
   pack_left(s, q, start + row0, rows, left);
   std::memset(sums, 0, size_t(kQueries * s.padded) * 4);
-  // A sink is a score that was there first and has no value.
+  // A sink is an initial score without a value.
   const Tensor* sinks = call.in[attention_in::sinks];
   float sink_scratch[1];
   const float sink = sinks ? read_row(*sinks, head, 1, sink_scratch)[0] * kLog2E : -__builtin_inff();
@@ -131,7 +131,7 @@ void attention(Call& call) {
   });
   parallel(call, s.heads * query_tiles, [&](int64_t task, int thread) {
     const Tiles registers;
-    // Last tiles of a document see the most keys; they go first.
+    // The last tiles of a document see the most keys, so they go first.
     const int64_t head = task % s.heads, tile = query_tiles - 1 - task / s.heads,
                   kv = head * s.kv_heads / s.heads;
     int64_t first = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kQueries = 128, kKeys = 2 * NR;
 
-// Cuts scratch memory into pieces, each at a cache line.
+// Divides scratch memory into parts that start at cache lines.
 struct Cutter {
   uint32_t* at;
   template <class T = uint32_t>
@@ -20,11 +20,11 @@ struct Cutter {
   }
 };
 
-// What the backward pass of one document and key head works in; `size` counts words when at is null.
+// Scratch of the backward pass for one document and key head. `size` counts words if at is null.
 struct HeadScratch {
   uint32_t *keys, *keys_down, *values, *queries, *queries_down, *grads, *grads_down, *weights;
   float *dk, *dv, *dq, *delta, *grid, *dgrid;
-  bf16 *grid16, *dgrid16;  // weights and their gradients where they are multiplied in place
+  bf16 *grid16, *dgrid16;  // weights and their gradients if they are multiplied in place
   int64_t size;
 
   HeadScratch(const Sizes& s, int64_t length, uint32_t* at) {
@@ -50,7 +50,7 @@ struct HeadScratch {
   }
 };
 
-// Adds to dk or dv: sums (keys, width) += gridᵀ · what pack_down made of the queries' rows. Queries before a
+// Adds to dk or dv: sums (keys, width) += gridᵀ · the queries' rows packed by pack_down. Queries before a
 // strip of keys do not see it.
 void add_down(const Shape& s, const HeadScratch& scratch, const float* grid, const bf16* grid16,
     const uint32_t* right, int64_t row0, int64_t rows, int64_t key0, int64_t keys, float* sums) {
@@ -65,7 +65,7 @@ void add_down(const Shape& s, const HeadScratch& scratch, const float* grid, con
   });
 }
 
-// Scores of a tile turn into weights, and what the way back made of dy·vᵀ into their gradient.
+// Turns the scores of a tile into weights, and the product dy·vᵀ into their gradient.
 template <bool coarse>
 void weigh_tile(const Shape& s, const HeadScratch& scratch, const float* lse, int64_t row0, int64_t rows,
     int64_t key0, int64_t keys) {
@@ -184,8 +184,8 @@ void attention_grad(Call& call) {
   });
 }
 
-// A sink gathers what its share of each query's weights would have had of the output. Heads are shared out;
-// each is summed in order of queries.
+// The gradient of a sink sums the share of each query's weights that it takes from the output. Threads share
+// the heads; each is summed in order of queries.
 void sinks_grad(Call& call) {
   const Tensor &dy = *call.in[sinks_grad_in::dy], &y = *call.in[sinks_grad_in::y],
                &sinks = *call.in[sinks_grad_in::sinks];

@@ -1,4 +1,4 @@
-// What attention and its gradient share: how heads are laid out in their tensors, how tiles of them are
+// Shared parts of attention and its gradient: how heads are laid out in their tensors, how tiles of them are
 // packed, and the products of tiles.
 #pragma once
 #include <stdexcept>
@@ -9,7 +9,7 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Queries and keys of a tile. Keys come in whole panels.
+// Queries and keys of a tile. Keys are whole panels.
 struct TileSize {
   int64_t queries, keys;
 };
@@ -43,7 +43,7 @@ struct Sizes {
         key_words(word_count(words, tile.keys)),
         documents(cu_seqlens.dims[0] - 1) {}
 
-  // Most tiles of `size` rows that documents can have: each but the full ones ends one.
+  // Maximum number of tiles of `size` rows: each tile that is not full ends a document.
   int64_t max_tiles(int64_t size) const { return min64(tokens, tokens / size + documents); }
   // Words of one tile of keys and one of values, packed.
   int64_t key_size() const { return tile.keys * width_words; }
@@ -110,14 +110,14 @@ void pack_down(const Shape& s, const HeadRows& h, int64_t row, int64_t rows, uin
 inline int64_t visible(int64_t row, int64_t key0, int64_t keys) {
   return max64(0, min64(keys, row - key0 + 1));
 }
-// How many of those lie before its window; a window of 0 is none.
+// How many of those precede its window. A window of 0 means none.
 inline int64_t hidden(int64_t window, int64_t row, int64_t key0, int64_t keys) {
   return window ? max64(0, min64(keys, row - window + 1 - key0)) : 0;
 }
 // The first key that queries from `row` on see.
 inline int64_t first_key(int64_t window, int64_t row) { return window ? max64(0, row - window + 1) : 0; }
 
-// The word of k that a run may begin with so that number `first` is in it.
+// The first word of a run that includes k number `first`.
 inline int64_t first_word(Words words, int64_t first) {
   const int64_t word = words == Words::pairs ? first / 2 : first;
   return kHasTiles && words == Words::pairs ? word / kTileWords * kTileWords : word;
@@ -129,15 +129,15 @@ struct Left {
   int64_t lda;
 };
 
-// MR rows of a product: words [from, to) count, of which left starts at the first.
+// MR rows of a product over words [from, to); `left` starts at the first of them.
 struct Strip {
   Left left;
   int64_t from, to;
   float* sums;
 };
 
-// sums (rows, width) += left · what pack_down made of `n` words. A panel of the right side stays in the
-// nearest cache while all strips pass by.
+// sums (rows, width) += left · `n` words packed by pack_down. A panel of the right side stays in the
+// first-level cache while all strips are multiplied with it.
 template <class StripOf>
 inline void multiply_down(const Sizes& s, int64_t rows, const uint32_t* right, int64_t n, StripOf strip_of) {
   for (int64_t column = 0; column < s.width; column += NR) {
@@ -156,8 +156,8 @@ inline void multiply_down(const Sizes& s, int64_t rows, const uint32_t* right, i
   }
 }
 
-// tile (queries, keys) = left · rightᵀ from query `row` and key `key0` of a document on; panels of keys that
-// no query of a strip sees are left as they are.
+// tile (queries, keys) = left · rightᵀ from query `row` and key `key0` of a document on. Panels of keys that
+// no query of a strip sees are not written.
 inline void scores(const Sizes& s, const uint32_t* left, int64_t row, int64_t rows, const uint32_t* right,
     int64_t key0, int64_t keys, float* tile) {
   for (int64_t panel = 0; panel * NR < keys; panel++)
@@ -166,7 +166,7 @@ inline void scores(const Sizes& s, const uint32_t* left, int64_t row, int64_t ro
           right + panel * NR * s.width_words, NR, tile + i * s.tile.keys + panel * NR, s.tile.keys, false);
 }
 
-// Puts weights away: as bf16 where they are multiplied in place, else over the scores they were made of.
+// Stores weights: as bf16 if they are multiplied in place, otherwise over their scores.
 inline void put(bool pairs, bf16* to16, float* to32, vf value) {
   if (pairs) store_normal(to16, value);
   else store(to32, value);

@@ -1,4 +1,4 @@
-// The loss that keeps experts busy alike: how often each is chosen, times how likely it is.
+// The load-balancing loss of experts: how often each is chosen, times its mean probability.
 #include <stdexcept>
 
 #include "access.h"

@@ -1,5 +1,5 @@
-// Stored weights → floats, a stretch of one row at a time: what packing calls, so that no decoded matrix ever
-// lies in memory.
+// Decodes stored weights to floats, a stretch of one row at a time. Packing calls it, so that no decoded
+// matrix is ever in memory.
 #pragma once
 #include "access.h"
 #include "layout.h"
@@ -7,14 +7,14 @@
 
 namespace cairn {
 
-// A matrix as it is stored: row-major with `columns` to a row.
+// A stored matrix: row-major with `columns` per row.
 struct Stored {
   Dtype dtype;
   int64_t columns;
   const char* part[5];
-  // Left without the scale of the whole tensor, so that its numbers are exact in bf16.
+  // Leaves out the scale of the whole tensor, so that the numbers are exact in bf16.
   bool without_tensor_scale = false;
-  // Rounded to a grid after it is decoded; only operands whose k lies along the row.
+  // Rounds to a grid after decoding. Only for operands whose k runs along the row.
   Rounding rounding{};
 };
 
@@ -47,8 +47,8 @@ inline Stored plain(const void* data, Dtype dtype, int64_t columns) {
   return {dtype, columns, {static_cast<const char*>(data)}};
 }
 
-// E4M3 codes to floats: the fields shift into place; subnormals lack the hidden bit, which a subtraction
-// takes back.
+// E4M3 codes to floats: shifts the fields into place. Subnormals lack the hidden bit, which a subtraction
+// corrects.
 inline vf decode_e4m3(vu code) {
   const vu magnitude = code & 0x7f, sign = (code & 0x80) << 24;
   const vf normal = (vf)((magnitude << 20) + (120u << 23));
@@ -60,12 +60,12 @@ inline vf decode_e4m3(vu code) {
 
 inline float decode_e4m3_one(uint8_t code) { return decode_e4m3(vu{} + code)[0]; }
 
-// Sixteen codes of 4 bits from eight bytes, through a table of sixteen floats, times one scale. `high_first`
+// Decodes sixteen 4-bit codes from eight bytes, by a table of sixteen floats times one scale. `high_first`
 // says which nibble comes first.
 template <bool high_first>
 inline void decode_nibbles(const uint8_t* bytes, const float* table, float block, float tensor, float* out) {
 #if defined(__AVX2__)
-  // Nibbles of a byte lie side by side after an interleave; each becomes the index of a lane.
+  // The interleave puts the nibbles of a byte side by side; each becomes the index of a lane.
   const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)), mask = _mm_set1_epi8(15);
   const __m128i low = _mm_and_si128(pairs, mask), high = _mm_and_si128(_mm_srli_epi16(pairs, 4), mask);
   const __m128i codes = high_first ? _mm_unpacklo_epi8(high, low) : _mm_unpacklo_epi8(low, high);
@@ -76,7 +76,7 @@ inline void decode_nibbles(const uint8_t* bytes, const float* table, float block
     const __m256i index = _mm256_cvtepu8_epi32(at ? _mm_srli_si128(codes, 8) : codes);
     const __m256 first = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index),
                  second = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index);
-    // Bit 3 of the code, moved to the sign, says which half of the table.
+    // Bit 3 of the code, moved to the sign, selects the half of the table.
     store(out + at, (vf)_mm256_blendv_ps(first, second, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28))) *
                         block * tensor);
   }
@@ -89,13 +89,13 @@ inline void decode_nibbles(const uint8_t* bytes, const float* table, float block
 #endif
 }
 
-// The words of a row of a bf16_vnni matrix, each kVnniRows after the other.
+// The words of a row of a bf16_vnni matrix, kVnniRows apart.
 inline const uint32_t* vnni_row(const Stored& s, int64_t row) {
   return reinterpret_cast<const uint32_t*>(s.part[0]) + row / kVnniRows * kVnniRows * (s.columns / 2) +
          row % kVnniRows;
 }
 
-// The f32 scale that a dtype has for the whole tensor, or 1.
+// The f32 scale of the whole tensor, or 1 if the dtype has none.
 inline float tensor_scale_of(const Stored& s) {
   if (s.dtype != Dtype::fp8_tensor && s.dtype != Dtype::nvfp4) return 1;
   float scale;
@@ -103,8 +103,8 @@ inline float tensor_scale_of(const Stored& s) {
   return scale;
 }
 
-// Elements [from, to) of a row. 4-bit dtypes decode whole sixteens: `from` and `to` are multiples of 16
-// there.
+// Elements [from, to) of a row. 4-bit dtypes decode in units of sixteen, so `from` and `to` must be multiples
+// of 16.
 inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to, float* out) {
   const int64_t at = row * s.columns + from, n = to - from;
   const uint8_t* codes = reinterpret_cast<const uint8_t*>(s.part[0]);
@@ -171,7 +171,7 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
       for (int64_t i = 0; i < n;) {
         const int64_t block = (at + i) / kNf4Block, end = min64(n, (block + 1) * kNf4Block - at);
         const float scale = map[scale_codes[block]] * groups[block / kNf4Group] + offset;
-        // A block has four sixteens and one scale: sixteen products serve them all.
+        // A block has four sixteens and one scale, so sixteen products serve them all.
         float scaled[16];
         for (int code = 0; code < 16; code++) scaled[code] = kNf4Table[code] * scale;
         for (; i < end; i += 16) decode_nibbles<true>(codes + (at + i) / 2, scaled, 1.0f, 1.0f, out + i);

@@ -1,12 +1,12 @@
-// The 8-bit dynamic maps, bit for bit those of tune/ops/src/codecs/dynamic-map.ts.
+// The 8-bit dynamic maps, bit-identical to those of tune/ops/src/codecs/dynamic-map.ts.
 #pragma once
 #include <cstdint>
 
 namespace cairn {
 namespace {
 
-// Seven decades, the one ending in 1 with 64 values of each sign (128 of one), each below with half as many;
-// then zero and one; ascending.
+// Seven decades in ascending order. The one that ends at 1 has 64 values of each sign (128 if there is one
+// sign), each lower decade half as many; then zero and one are added.
 inline void dynamic_map(bool is_signed, float* map) {
   constexpr float sizes[7] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 0.1f, 1};
   int count = 0;

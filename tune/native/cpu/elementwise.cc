@@ -1,5 +1,5 @@
-// Ops that look at each element once: add, scale, cast, accumulate; those that copy rows or parts of them,
-// embed and columns; and sums of columns.
+// Elementwise ops: add, scale, cast, accumulate; ops that copy rows or parts of them: embed and columns; and
+// sums of columns.
 #include <stdexcept>
 
 #include "decode.h"
@@ -71,7 +71,7 @@ void embed_scratch(const Call& call, ScratchSizes& sizes) {
   add_row_slots(sizes, 1, call.in[embed_in::table]->dims[1]);
 }
 
-// Columns are shared out; each is summed from the first row to the last.
+// Threads share the columns; each column is summed from the first row to the last.
 void embed_grad(Call& call) {
   const Tensor &dy = *call.in[embed_grad_in::dy], &ids = *call.in[embed_grad_in::ids],
                &dtable = *call.out[embed_grad_out::dtable];
@@ -92,7 +92,7 @@ void embed_grad(Call& call) {
   });
 }
 
-// Columns are shared out; each is summed from the first row to the last.
+// Threads share the columns; each column is summed from the first row to the last.
 void bias_grad(Call& call) {
   const Tensor &dy = *call.in[bias_grad_in::dy], &dbias = *call.out[bias_grad_out::dbias];
   const int64_t rows = dy.dims[0], columns = dy.dims[1];
@@ -109,7 +109,7 @@ void bias_grad(Call& call) {
 }
 
 namespace {
-// Whether columns [from, from + count) are there.
+// Throws unless columns [from, from + count) exist.
 void check_columns(int64_t from, int64_t count, int64_t columns) {
   if (from < 0 || from + count > columns) throw std::runtime_error("the columns lie outside x");
 }

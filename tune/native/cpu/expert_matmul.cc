@@ -1,5 +1,5 @@
-// The three matmuls of the linears of experts: as matmul.cc has them, for the rows of each expert with its
-// own matrices. An expert without rows costs nothing; its weights' gradients are zeros.
+// The three matmuls of linears of experts: as in matmul.cc, for the rows of each expert with its own
+// matrices. An expert without rows costs nothing; the gradients of its weights are zeros.
 #include <stdexcept>
 
 #include "gemm_many.h"
@@ -10,7 +10,7 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Where each expert's rows are. Throws unless they are all of `rows`, in order.
+// Row ranges of the experts. Throws unless they cover all of `rows`, in order.
 struct Spans {
   const int32_t* ends;
   int64_t count;
@@ -29,7 +29,7 @@ GemmTask* list_of(const Call& call, int64_t count) {
   return static_cast<GemmTask*>(shared_scratch(call.scratch, kGemmTasks, size_t(count) * sizeof(GemmTask)));
 }
 
-// a·b[e]ᵀ or a·b[e] with what is added, for the rows of expert e.
+// a·b[e]ᵀ or a·b[e] with bias and addend, for the rows of expert e.
 struct Linear {
   const Tensor &a, &b, *a2, *b2, *addend, *bias;
   bool b_along_k;

@@ -1,4 +1,5 @@
-// Which experts a token goes to, its rows among theirs, and what they make of it put together again.
+// The choice of experts for each token, the grouping of rows by expert, and the combination of the experts'
+// outputs.
 #include <stdexcept>
 
 #include "access.h"
@@ -18,8 +19,7 @@ inline void check_below(const Tensor& t, int64_t below, const char* what) {
 
 }  // namespace
 
-// Choices are found one by one, the largest of those left: the order is that of the ids where logits are
-// alike, or no numbers.
+// Finds choices one by one, each the largest remaining logit. Equal logits, and NaN, are ordered by id.
 void route(Call& call) {
   const Tensor& logits = *call.in[route_in::logits];
   const auto attrs = RouteAttrs::read(call.attrs);
@@ -105,7 +105,7 @@ void expert_order(Call& call) {
     ends[e] = sum;
     sum += own;
   }
-  // Each count moves from an expert's first place to its end.
+  // Each count advances from an expert's first row to its end.
   for (int64_t i = 0; i < ids.count; i++) {
     const int32_t place = ends[ints_of(ids)[i]]++;
     places[i] = place;

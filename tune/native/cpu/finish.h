@@ -1,4 +1,4 @@
-// From sums to the result of a product: alpha, bias, what is added, one rounding.
+// Completes a product from its sums: alpha, bias, addend, one rounding.
 #pragma once
 #include "pack_left.h"
 
@@ -10,7 +10,7 @@ inline float one(const bf16* p) { return decode_bf16(p->bits); }
 inline void put_one(float* p, float value) { *p = value; }
 inline void put_one(bf16* p, float value) { p->bits = encode_bf16(value); }
 
-// Where sums are of the bf16 dot instruction, numbers too small to be normal are zero already.
+// Sums of the bf16 dot instruction never contain subnormal numbers: it flushes them to zero.
 template <bool pairs>
 inline void put_sums(bf16* to, vf value) {
   if constexpr (pairs) store_normal(to, value);
@@ -39,8 +39,8 @@ inline const float* add_bias(const Gemm& g, int64_t column, int64_t n, const flo
   return scratch;
 }
 
-// y[at, at + n) = alpha · sums + bias + addend[at, at + n), within a row of the result; at most NR numbers
-// where there is a bias.
+// y[at, at + n) = alpha · sums + bias + addend[at, at + n), within a row of the result. With a bias, at most
+// NR numbers.
 inline void finish_row(const Gemm& g, bool pairs, int64_t at, int64_t n, const float* sums) {
   float biased[NR];
   const float alpha = g.bias ? 1 : g.alpha;

@@ -1,12 +1,12 @@
 // y = alpha · Σ a·b + addend, for any operands that packing can read.
 //
-// Loops, outermost first: rows in blocks (so that packed a has a bounded size), k in slices, columns in
-// blocks. Rows of a that are words already are read in place; others are packed once a block. Then, block of
-// columns by block, b is packed panel by panel and tasks run over it. A task keeps a chunk of a's rows in the
-// second-level cache. It takes one panel of b after the other and of that one block of k after the other,
-// which stays in the first-level cache while all rows of the chunk run past; their f32 sums wait beside it.
-// Each sum is one chain over k, and blocks, chunks and panels depend on the shape alone, so the number of
-// threads changes no bit.
+// Loops, outermost first: rows in blocks (which bounds the size of packed a), k in slices, columns in blocks.
+// If rows of a are stored as words they are read in place; otherwise they are packed once per block. Then,
+// for each block of columns, b is packed panel by panel and tasks process it. A task keeps a chunk of a's
+// rows in the second-level cache. For each panel of b it processes one block of k after the other: the block
+// stays in the first-level cache while all rows of the chunk are multiplied with it, and their f32 sums are
+// kept in memory. Each sum is one chain over k, and blocks, chunks and panels depend on the shape alone, so
+// the number of threads changes no bit.
 #include "gemm.h"
 
 #include "finish.h"
@@ -15,38 +15,38 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Words of k in a block: a panel of 48 columns is then 24 KiB and stays in the nearest cache while a chunk of
-// a's rows runs past.
+// Words of k in a block. A panel of 48 columns then takes 24 KiB and stays in the first-level cache while a
+// chunk of a's rows is multiplied with it.
 constexpr int64_t kBlockWords = 128;
 constexpr int64_t kSliceWords = 2048;
-// Rows of a chunk: as many as may run past a block of b before its next one is fetched, while their sums are
-// still in a near cache.
+// Rows of a chunk: as many as can be multiplied with a block of b before its next one is fetched, while their
+// sums are still in a near cache.
 constexpr int64_t kChunkRows = 192;
 constexpr int64_t kBlockRows = 2048;
 // Panels of b that are packed at a time.
 constexpr int64_t kBlockPanels = 24;
 
-// Words [first, last) of the pairs' k, seen as one run: each pair starts at a whole word. `tail` more follow.
+// Words [first, last) of the pairs' k as one run. Each pair starts at a whole word. `tail` more words follow.
 struct WordSpan {
   int64_t first, last, tail;
   int64_t count() const { return last - first + tail; }
 };
 
-// Whether the rows of a are words in memory already.
+// Whether the rows of a are stored as words.
 inline bool is_words(const Pair& pair) {
   const Stored& s = pair.a.stored;
   return pair.a.k_in_row && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none &&
          pair.k == word_count(Words::pairs, pair.k) * 2 && s.columns % 2 == 0;
 }
 
-// Sizes that the loops follow.
+// Sizes that determine the loops.
 struct Loops {
   Words words;
-  // `tail` words of the second pair come after everything where the first pair's sums are scaled before, or
-  // where a is in two places; else they are part of the run of `head` words.
+  // The words of the second pair are a separate `tail` if the first pair's sums are scaled before it, or if a
+  // is in two places. Otherwise they belong to the run of `head` words.
   int64_t head, tail, slices, panels;
-  // a is read in place, or else packed by each task for itself: where no other block of panels wants it, it
-  // then never leaves the near caches.
+  // a is read in place, or packed by each task for itself: if no other block of panels needs it, it then
+  // never leaves the near caches.
   bool a_in_place, packs_in_task;
 
   explicit Loops(const Gemm& g) : words(words_for(g.arithmetic)), panels(ceil_div(g.n, NR)) {
@@ -59,7 +59,7 @@ struct Loops {
     slices = max64(1, ceil_div(head, kSliceWords));
   }
 
-  // Slices begin at whole blocks of every stored dtype. The last one has the tail.
+  // Slices start at whole blocks of every stored dtype. The last one includes the tail.
   WordSpan slice(int64_t i) const {
     const int64_t first = head * i / slices / 64 * 64;
     return i + 1 < slices ? WordSpan{first, head * (i + 1) / slices / 64 * 64, 0}
@@ -70,14 +70,14 @@ struct Loops {
     for (int64_t i = 0; i < slices; i++) max_count = max64(max_count, slice(i).count());
     return max_count;
   }
-  // Blocks begin at whole tiles.
+  // Blocks start at whole tiles.
   static int64_t block_start(int64_t count, int64_t block, int64_t blocks) {
     return block < blocks ? count * block / blocks / kTileWords * kTileWords : count;
   }
   static int64_t blocks(int64_t count) { return max64(1, (count + kBlockWords / 2) / kBlockWords); }
 };
 
-// pack(operand, k0, k, where) for the part of a span that each pair has.
+// pack(operand, k0, k, where) for the part of a span in each pair.
 template <class Pack>
 inline void pack_span(Words words, const Gemm& g, bool is_a, WordSpan span, Pack pack) {
   const int64_t per = words == Words::pairs ? 2 : 1;
@@ -99,7 +99,7 @@ inline void pack_a(Words words, const Gemm& g, int64_t row, int64_t rows, WordSp
   });
 }
 
-// The last panel of b may be narrower; it is packed at its own width.
+// The last panel of b may be narrower, and is packed at its own width.
 inline void pack_b(
     Words words, const Gemm& g, int64_t column, int64_t columns, int nv, WordSpan span, uint32_t* panel) {
   pack_span(words, g, false, span, [&](const Operand& o, int64_t k0, int64_t k, int64_t at) {
@@ -110,7 +110,7 @@ inline void pack_b(
   });
 }
 
-// Rows of the result are on their way while their sums are made.
+// Prefetches rows of the result while their sums are computed.
 inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t column) {
   const int64_t size = int64_t(element_size(g.y.dtype));
   for (int64_t i = 0; i < rows; i++) {
@@ -119,13 +119,13 @@ inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t col
   }
 }
 
-// One task: rows [first, last) of a block against panels [panel0, panel1), for all k of a slice.
+// One task: rows [first, last) of a block times panels [panel0, panel1), for all k of a slice.
 struct Region {
   int64_t m0, first, last, panel0, panel1;
   WordSpan span;
   const uint32_t *a,
-      *b;       // packed: a starts at row `first` and is null where it is read in place, b starts at panel0
-  float* sums;  // of panel0, a panel `sums_stride` apart; null where one tile does
+      *b;       // packed: a starts at row `first` and is null if read in place, b starts at panel0
+  float* sums;  // of panel0, panels `sums_stride` apart; null if one tile is enough
   int64_t sums_stride;
   bool is_first, is_last;
 };
@@ -149,8 +149,7 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
       const int64_t from = Loops::block_start(head, block, blocks),
                     to = Loops::block_start(head, block + 1, blocks);
       const bool is_end = r.is_last && block + 1 == blocks;
-      // What comes next of b moves nearer while this block is worked on, a share of it with each run of the
-      // micro-kernel.
+      // Prefetches the next block of b during this one, a share with each run of the micro-kernel.
       const uint32_t* next = b + to * width;
       const int64_t share =
           block + 1 < blocks || panel + 1 < r.panel1 ? (to - from) * width * MR / (r.last - r.first) : 0;
@@ -184,13 +183,13 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
 // Sums of one panel of a chunk.
 constexpr int64_t kTileFloats = kChunkRows * NR;
 
-// Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end.
+// Groups of the `width` packed panels, one per task: enough to keep every thread busy to the end.
 inline int64_t groups_of(int64_t width, int64_t chunks, int threads) {
   return min64(width, max64(1, ceil_div(4 * threads, chunks)));
 }
 
-// Rows of a chunk where there are `rows`. Chunks are of about one size and, where there are several, an even
-// number: two threads are done together.
+// Rows of a chunk for `rows` rows. Chunks have similar sizes and, if there are several, an even number, so
+// that two threads finish together.
 inline int64_t chunk_rows_of(int64_t rows) {
   const int64_t min_chunks = ceil_div(rows, kChunkRows),
                 chunks = min_chunks > 1 ? (min_chunks + 1) / 2 * 2 : 1;
@@ -227,7 +226,7 @@ void gemm(const Call& call, const Gemm& g) {
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
     const int64_t rows = min64(kBlockRows, g.m - m0), chunk_rows = chunk_rows_of(rows),
                   chunks = ceil_div(rows, chunk_rows), sum_rows = ceil_div(rows, MR) * MR;
-    // Sums of all columns outlive a slice only where there are several.
+    // Sums of all columns must outlive a slice only if there are several slices.
     float* kept = slices > 1
                       ? static_cast<float*>(shared_scratch(call.scratch, kGemmSums, kept_bytes(rows, panels)))
                       : nullptr;

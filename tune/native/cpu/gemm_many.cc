@@ -1,9 +1,9 @@
-// Many products in one section of work: a task is a block of rows of one of them, with all its columns where
-// there are tasks enough, else with some.
+// Many products in one parallel section. A task is a block of rows of one product, with all its columns if
+// there are enough tasks, otherwise with some.
 //
-// The left side of a task is packed once and stays in the second-level cache; the right side, the matrices of
-// experts in whatever storage, is decoded while it is packed, a stretch of a panel at a time. Each sum is one
-// chain over k, so neither the tasks nor the rows beside a row change a bit of it.
+// The left side of a task is packed once and stays in the second-level cache. The right side, the matrices of
+// experts in any storage, is decoded while it is packed, a stretch of a panel at a time. Each sum is one
+// chain over k, so neither the division into tasks nor the neighbouring rows change a bit of it.
 #include "gemm_many.h"
 
 #include "panel.h"
@@ -12,7 +12,7 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Words of a task's packed rows, where a row does not have more: 1 MiB.
+// Maximum words of a task's packed rows, unless a single row has more: 1 MiB.
 constexpr int64_t kBlockWords = 1 << 18;
 constexpr int64_t kBlockRows = 256;
 constexpr int64_t kTasksPerThread = 8;

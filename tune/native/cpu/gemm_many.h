@@ -10,7 +10,7 @@ struct GemmTask {
   Tensor addend, bias;
 };
 
-// Upper bounds of all tasks: rows of a block of the left side, and k of both pairs.
+// Upper bounds over all tasks: rows of a block of the left side, and k of both pairs.
 struct GemmBounds {
   Arithmetic arithmetic;
   int64_t rows, k, k2;

@@ -1,16 +1,16 @@
-// y = alpha · x·wᵀ + addend for few rows of x, as in decoding: all the time goes into reading the weights, so
+// y = alpha · x·wᵀ + addend for few rows of x, as in decoding. The time goes into reading the weights, so
 // they are read once, in order, and never written.
 //
-// Interleaved weights (bf16_vnni) are multiplied in place, for any number of rows: a stretch of a panel comes
-// into the nearest cache with the first rows that pass by.
+// Interleaved weights (bf16_vnni) are multiplied in place, for any number of rows: a stretch of a panel is
+// loaded into the first-level cache with the first rows that use it.
 //
-// Columns of others are rows of the weights, and many rows a few kilobytes apart are more than a processor
-// foresees: what comes next is asked for here, in order of memory, while what came before is worked on. With
-// very few rows a vector of columns is transposed in registers and multiplied there. With more, a panel of
-// columns is packed a short stretch of k at a time into the nearest cache, and all rows pass by. There is one
-// section of work for all threads where gemm needs two for every 24 panels. Each number of the result is the
-// same chain of sums over k as in gemm, so its bits are the same for any number of rows on either side of the
-// borders between the three.
+// In other layouts each column of the result is a row of the weights. Hardware prefetchers cannot follow that
+// many streams a few kilobytes apart, so the next data is prefetched explicitly, in order of memory, during
+// the current work. With very few rows a vector of columns is transposed in registers and multiplied there.
+// With more, a panel of columns is packed a short stretch of k at a time into the first-level cache, and
+// multiplied with all rows. There is one parallel section where gemm needs two for every 24 panels. Each
+// number of the result is the same chain of sums over k as in gemm, so the choice among the three kernels
+// changes no bit.
 #include "gemm_stream_nt.h"
 
 #include "finish.h"
@@ -20,20 +20,21 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Words of k in a stretch: a panel of 48 columns is then 24 KiB.
+// Words of k in a stretch. A panel of 48 columns then takes 24 KiB.
 constexpr int64_t kStretch = 128;
-// Rows whose sums stay in registers beside a vector of columns that is transposed there.
+// Maximum rows whose sums stay in registers beside a vector of columns that is transposed there.
 constexpr int64_t kTransposedRows = 8;
-// Panels of a task at most, and tasks for each thread where there are enough panels.
+// Maximum panels of a task, and tasks per thread if there are enough panels.
 constexpr int64_t kTaskPanels = 8;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kCacheLine = 64;
-// Words of k between two steps of looking ahead.
+// Words of k between two prefetch steps.
 constexpr int64_t kStepWords = 4;
-// Rows of a that pass by a panel before the next one comes, so that they stay in a nearer cache.
+// Rows of a that are multiplied with a panel before the next one is loaded, so that they stay in a nearer
+// cache.
 constexpr int64_t kRowBlock = 256;
 
-// Rows of a as words, `stride` apart; for the matrix unit in strips, whose rows are `stride` words long.
+// Rows of a as words, `stride` apart. For the matrix unit in strips, whose rows are `stride` words long.
 struct Left {
   const uint32_t* words;
   int64_t stride;
@@ -41,7 +42,7 @@ struct Left {
 };
 
 inline int64_t padded_words(const Gemm& g) { return ceil_div(max64(words_of(g), 1), VL) * VL; }
-// Whether the rows of a are words in place.
+// Whether the rows of a are stored as words.
 inline bool in_place(const Gemm& g) {
   const Stored& s = g.pair[0].a.stored;
   return !kHasTiles && words_for(g.arithmetic) == Words::pairs && s.dtype == Dtype::bf16 &&
@@ -54,7 +55,7 @@ inline bool has_pairs(const Gemm& g) {
   return !kHasTiles && words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16;
 }
 
-// Whether words of b are interleaved already, whole runs of them.
+// Whether b is stored as interleaved words, in whole runs.
 inline bool has_vnni(const Gemm& g) {
   return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs &&
          g.pair[0].b.stored.dtype == Dtype::bf16_vnni && words_of(g) * 2 - g.pair[0].k < 2;
@@ -66,7 +67,7 @@ inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + min64(a_
 
 inline int64_t strips_of(int64_t rows) { return ceil_div(rows, int64_t(kRegisterRows)); }
 
-// Bytes that a row of a matrix takes, of its numbers alone.
+// Bytes of a matrix row, for its numbers alone.
 inline int64_t row_bytes(const Stored& s) {
   if (s.dtype == Dtype::f32) return s.columns * 4;
   if (s.dtype == Dtype::bf16) return s.columns * 2;
@@ -80,7 +81,7 @@ struct Prefetch {
   const char *at, *end;
   int64_t lines;
 
-  // `rows` rows from `row0` on, in `steps` steps.
+  // Starts with `rows` rows from `row0` on, in `steps` steps.
   Prefetch(const Stored& b, int64_t row0, int64_t rows, int64_t steps) {
     at = b.part[0] + row0 * row_bytes(b), end = at + max64(rows, 0) * row_bytes(b);
     lines = ceil_div(ceil_div(max64(end - at, 0), kCacheLine), max64(steps, 1));
@@ -90,7 +91,8 @@ struct Prefetch {
   }
 };
 
-// Words of a panel: VL columns of one word side by side, the next word and the next VL columns so far on.
+// Words of a panel: VL columns of one word side by side, with the distances to the next word and the next VL
+// columns.
 struct Panel {
   const uint32_t* words;
   int64_t word, group;
@@ -134,8 +136,8 @@ inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, c
   strip<pairs, nv, R>(n, a, lda, b, c, add, prefetch);
 }
 
-// Rows [row0, row0 + rows) past one stretch of a panel, in strips as even as they come: no strip has rows
-// that are not there.
+// Multiplies rows [row0, row0 + rows) with one stretch of a panel, in strips of nearly equal size, so that no
+// strip is padded.
 template <bool pairs, int nv>
 void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b,
     Prefetch& prefetch, float* sums) {
@@ -164,7 +166,7 @@ inline void finish(
     finish_row(g, words_for(g.arithmetic) == Words::pairs, (row0 + i) * g.n + column, columns, sums + i * NR);
 }
 
-// One panel of columns through the nearest cache, stretch by stretch.
+// Processes one panel of columns through the first-level cache, stretch by stretch.
 template <int nv>
 void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, int64_t column, int64_t columns,
     Prefetch prefetch, uint32_t* b, float* sums) {

@@ -1,4 +1,4 @@
-// The matmul of few rows with weights (n, k), k along each row; gemm_stream_nt.cc has it.
+// The matmul of few rows with weights (n, k), k along each row; implemented in gemm_stream_nt.cc.
 #pragma once
 #include "gemm.h"
 

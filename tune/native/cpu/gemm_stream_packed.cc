@@ -1,9 +1,9 @@
-// A product with few rows, as in decoding and in the gradients of adapters: all the time goes into reading
-// the other side, so it is read once and never written.
+// A product with few rows, as in decoding and in the gradients of adapters. The time goes into reading the
+// other side, so it is read once and never written.
 //
-// A task takes one panel of columns. There is one section of work for all threads where gemm needs two for
-// every 24 panels. Each number of the result is the same chain of sums over k as in gemm, so its bits are the
-// same for any number of rows on either side of the border between the two.
+// A task takes one panel of columns. There is one parallel section where gemm needs two for every 24 panels.
+// Each number of the result is the same chain of sums over k as in gemm, so the choice between the two
+// changes no bit.
 #include "gemm_stream_packed.h"
 
 #include "panel.h"

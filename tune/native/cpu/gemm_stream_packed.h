@@ -1,4 +1,4 @@
-// The matmul of few rows with weights of any layout; gemm_stream_packed.cc has it.
+// The matmul of few rows with weights of any layout; implemented in gemm_stream_packed.cc.
 #pragma once
 #include "gemm.h"
 

@@ -68,7 +68,7 @@ void glu_grad(Call& call, const Tensor& dy, const Tensor& gate, const Tensor& up
   });
 }
 
-// Pairs of clamped_glu that are worked on at a time, gates and ups side by side each.
+// Pairs of clamped_glu that are processed at a time, with gates side by side and ups side by side.
 struct Pairs {
   alignas(64) float gate[kStrip] = {}, up[kStrip] = {};
   void read(const Tensor& x, int64_t at, int64_t n) {
@@ -136,7 +136,7 @@ void clamped_glu_grad(Call& call) {
         store(dg + i, grad * (1.0f + u) * s * (1.0f + attrs.alpha * g * (1.0f - s)));
         store(du + i, grad * g * s);
       }
-      // What was clamped does not move with x.
+      // A clamped value has no gradient.
       for (int64_t i = 0; i < n; i++) {
         const float up = pairs.up[i];
         out[2 * i] = pairs.gate[i] <= attrs.limit ? dg[i] : 0;

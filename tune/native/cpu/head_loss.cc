@@ -1,5 +1,5 @@
-// Head and cross-entropy in one op: logits exist for `chunk` tokens at a time, turn into their own gradient
-// in place, and are multiplied back.
+// Head and cross-entropy in one op: logits exist for `chunk` tokens at a time, are replaced by their gradient
+// in place, and multiplied back.
 #include <stdexcept>
 
 #include "gemm.h"
@@ -10,7 +10,7 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// One row of logits: returns its loss and leaves softmax - onehot.
+// One row of logits: returns its loss and replaces it by softmax - onehot.
 template <class T>
 float loss_and_gradient(T* z, int64_t n, int32_t target) {
   if (target == kIgnored) {
@@ -28,8 +28,8 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
   return __builtin_logf(sum) + (maximum - wanted);
 }
 
-// The first chunk is the longest; the last may have rows that gemm must pack where it reads those of the
-// first in place.
+// The first chunk is the longest. The last may have a number of rows that gemm must pack although it reads
+// those of the first in place.
 void count_scratch(ScratchSizes& sizes, const Tensor& x, const Tensor& weight, Arithmetic arithmetic,
     int64_t chunk, bool trains) {
   const int64_t max_rows = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];

@@ -1,4 +1,4 @@
-// Rows of logits: what head and loss and the log-probabilities of tokens have in common.
+// Rows of logits: shared by head and loss and by the log-probabilities of tokens.
 #pragma once
 #include <stdexcept>
 
@@ -8,7 +8,7 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// The target of a row that nothing is asked of.
+// The target of a row without one.
 constexpr int kIgnored = -100;
 
 inline float float_at(const bf16* z, int64_t i) { return decode_bf16(z[i].bits); }
@@ -46,7 +46,7 @@ inline void over_row(T* z, int64_t n, Body body) {
   }
 }
 
-// Probabilities too small to be normal may be zero.
+// Subnormal probabilities may become zero.
 inline void put(bf16* to, vf value) { store_normal(to, value); }
 inline void put(float* to, vf value) { store(to, value); }
 

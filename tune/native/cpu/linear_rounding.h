@@ -1,14 +1,16 @@
-// How a linear rounds its left operand in fp8_hybrid and nvfp4, and what its sums are multiplied by for it.
+// How a linear rounds its left operand in fp8_hybrid and nvfp4, and the factor of its sums that compensates
+// for it.
 #pragma once
 #include "gemm.h"
 
 namespace cairn {
 namespace {
 
-// How fp8_hybrid and nvfp4 round a: an activation to E4M3, a gradient to E5M2, either to blocks of E2M1.
+// Rounding of a in fp8_hybrid and nvfp4: fp8_hybrid rounds an activation to E4M3 and a gradient to E5M2;
+// nvfp4 rounds both to blocks of E2M1.
 inline Rounding rounding_of(Arithmetic arithmetic, bool is_gradient, const Tensor* a_amax) {
   Rounding r;
-  // Sizes are asked for before there is data.
+  // Sizes are computed before there is data.
   const float amax = a_amax && a_amax->data ? floats_of(*a_amax)[0] : 0;
   const float max_value = arithmetic == Arithmetic::nvfp4 ? 448.0f * 6.0f
                           : is_gradient                   ? 57344.0f
@@ -23,7 +25,7 @@ inline Rounding rounding_of(Arithmetic arithmetic, bool is_gradient, const Tenso
   return r;
 }
 
-// Sums of the first pair are without the scales of both sides until `scale` puts them back.
+// Sums of the first pair lack the scales of both sides until `scale` restores them.
 inline void scale_first(Gemm& g, Rounding rounding) {
   Stored &a = g.pair[0].a.stored, &b = g.pair[0].b.stored;
   a.rounding = rounding;
@@ -36,7 +38,7 @@ inline bool is_scaled(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fp8_hybrid || arithmetic == Arithmetic::nvfp4;
 }
 
-// The rounding of a gradient; of nvfp4 stochastic where there are random numbers.
+// The rounding of a gradient. In nvfp4 it is stochastic if there are random numbers.
 inline Rounding gradient_rounding(
     Arithmetic arithmetic, const Tensor* a_amax, const Tensor* random, int32_t stream) {
   Rounding r = rounding_of(arithmetic, true, a_amax);

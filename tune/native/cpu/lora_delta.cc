@@ -1,8 +1,8 @@
-// What adapters add to a linear, for rows that belong to different ones.
+// The contribution of adapters to a linear, for rows with different adapters.
 //
 // Rows are sorted by adapter, so that a run of rows of one adapter reads its matrices once. Both products
-// keep one chain of sums for each number of the result, in order of k and of r: a row's bits do not depend on
-// the rows beside it.
+// keep one chain of sums for each number of the result, in order of k and of r, so a row's bits do not depend
+// on the other rows.
 #include <stdexcept>
 
 #include "access.h"
@@ -137,7 +137,7 @@ void lora_delta(Call& call) {
     if (adapter[t] >= 0 && !(ranks[adapter[t] * 2] >= 0 && ranks[adapter[t] * 2] <= float(a.dims[1])))
       throw std::runtime_error("an adapter's rank lies outside its slot");
   }
-  // Runs of each adapter fill up as rows come by; one that is full is closed.
+  // Runs of each adapter fill up as rows arrive; a full run is closed.
   Run* runs = static_cast<Run*>(shared_scratch(call.scratch, 0, run_bytes(rows, count)));
   int32_t* open = reinterpret_cast<int32_t*>(runs + rows + 1);
   for (int64_t l = 0; l <= count; l++) open[l] = -1;

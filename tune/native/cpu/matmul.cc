@@ -43,7 +43,8 @@ Gemm gemm_nn(const Call& call) {
   return g;
 }
 
-// A result with few columns and many rows is made as its transpose, so that the long side runs along vectors.
+// A result with few columns and many rows is computed as its transpose, so that the long side runs along
+// vectors.
 Gemm gemm_tn(const Call& call) {
   const Tensor &a = *call.in[matmul_tn_in::a], &b = *call.in[matmul_tn_in::b];
   const Operand of_a{stored_of(a), false}, of_b{stored_of(b), false};
@@ -55,7 +56,7 @@ Gemm gemm_tn(const Call& call) {
   return transposed;
 }
 
-// Few rows have kernels of their own: one for weights whose rows lie along k, one for the rest.
+// Few rows have their own kernels: one for weights with rows along k, one for all others.
 void multiply(const Call& call, const Gemm& g) {
   if (streams_nt(g)) gemm_stream_nt(call, g);
   else if (streams_packed(g)) gemm_stream_packed(call, g);

@@ -1,7 +1,8 @@
-// The micro-kernel: a tile of MR rows and up to three vectors of columns, kept in registers while k runs.
+// The micro-kernel: a tile of MR rows and up to three vectors of columns, kept in registers during the loop
+// over k.
 //
-// One step reads one word of each row of a, spreads it, and multiplies it with a row of b: 24 multiply-adds
-// for 11 loads with 32 registers.
+// One step reads one word of each row of a, broadcasts it, and multiplies it with a row of b: 24
+// multiply-adds for 11 loads with 32 registers.
 #pragma once
 #include "tiles.h"
 
@@ -13,7 +14,7 @@ constexpr int kRegisterRows = 8;  // 32 vector registers
 #else
 constexpr int kRegisterRows = 4;  // 16 vector registers
 #endif
-// Rows of a strip and vectors of columns of a panel: what the registers hold, or two tiles by two.
+// Rows of a strip and vectors of columns of a panel: the capacity of the registers, or two tiles by two.
 constexpr int MR = kHasTiles ? 2 * kTileRows : kRegisterRows;
 constexpr int kVectors = kHasTiles ? 2 : 3;
 constexpr int NR = kVectors * VL;
@@ -27,8 +28,8 @@ inline vf multiply_add(vf sum, uint32_t a, vu b) {
   return fma(splat(float_of(a)), (vf)b, sum);
 }
 
-// c (R, nv·VL) = or += a·bᵀ over n words; rows of c are ldc floats apart, words of b `stride` apart. a is
-// packed in strips of `strip` rows, or, where that is 0, read in place: rows `lda` words apart.
+// c (R, nv·VL) = or += a·bᵀ over n words. Rows of c are ldc floats apart, words of b `stride` apart. a is
+// packed in strips of `strip` rows or, if that is 0, read in place: rows `lda` words apart.
 template <bool pairs, int nv, int strip, int R = kRegisterRows>
 [[gnu::noinline]] void micro(int64_t n, const uint32_t* __restrict a, int64_t lda,
     const uint32_t* __restrict b, int64_t stride, float* __restrict c, int64_t ldc, bool add) {
@@ -70,7 +71,7 @@ inline void run_registers(bool pairs, int nv, int64_t n, const uint32_t* a, cons
   return micro<false, 1, strip>(n, a, 0, b, stride, c, ldc, add);
 }
 
-// A strip of which `rows` rows are wanted; more may be made.
+// A strip of which `rows` rows are needed; it may compute more.
 inline void run_micro(bool pairs, int64_t rows, int nv, int64_t n, const uint32_t* a, const uint32_t* b,
     int64_t stride, float* c, int64_t ldc, bool add) {
 #if defined(__AMX_BF16__)
@@ -82,7 +83,7 @@ inline void run_micro(bool pairs, int64_t rows, int nv, int64_t n, const uint32_
     run_registers<MR>(pairs, nv, n, a + i, b, stride, c + i * ldc, ldc, add);
 }
 
-// The same with words of a in place, which only pairs of bf16 do.
+// The same with words of a in place, which only bf16 pairs support.
 inline void run_micro_in_place(int nv, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b,
     int64_t stride, float* c, int64_t ldc, bool add) {
 #if defined(__AMX_BF16__)
@@ -94,7 +95,7 @@ inline void run_micro_in_place(int nv, int64_t n, const uint32_t* a, int64_t lda
 #endif
 }
 
-// Rows that packing of a writes for `rows`: it works in whole vectors, and panels must be whole too.
+// Rows that packing of a writes for `rows`: packing works in whole vectors, and panels must be whole too.
 inline int64_t padded_rows(int64_t rows) {
   constexpr int64_t unit = MR > VL ? MR : VL;
   return ceil_div(rows, unit) * unit;

@@ -1,8 +1,8 @@
 // Packing: operands of a matmul are laid out in the order in which the micro-kernel reads them.
 //
-// An operand is a matrix of `rows` (of the output: M or N) by k. A panel holds `width` rows; its words lie k
-// by k, and the rows of one k lie side by side. A word is one f32, or, for the dot instruction of bf16, a
-// pair of bf16 with consecutive k. Rows and k beyond the end are zero.
+// An operand is a matrix of `rows` (of the output: M or N) by k. A panel holds `width` rows. Its words are
+// ordered by k, with the rows of one k side by side. A word is one f32, or, for the dot instruction of bf16,
+// a pair of bf16 with consecutive k. Rows and k beyond the end are zero.
 #pragma once
 #include "gemm.h"
 
@@ -19,10 +19,10 @@ constexpr bool kHasTiles = true;
 #else
 constexpr bool kHasTiles = false;
 #endif
-// Words of k that a tile of the matrix unit has; runs of pairs are whole tiles where there is one.
+// Words of k in a tile of the matrix unit. If there is one, runs of pairs are whole tiles.
 constexpr int64_t kTileWords = 16;
 
-// How words are made from numbers. Rounded: to bf16, but kept as f32 where there is no dot instruction.
+// How numbers become words. Rounded: to bf16, but kept as f32 if there is no dot instruction.
 enum class Words { f32, rounded, pairs };
 
 inline Words words_for(Arithmetic arithmetic) {
@@ -32,16 +32,16 @@ inline Words words_for(Arithmetic arithmetic) {
 
 // Words that k numbers fill.
 inline int64_t full_words(Words words, int64_t k) { return words == Words::pairs ? (k + 1) / 2 : k; }
-// Words of a packed run of k numbers; those beyond the numbers are zero.
+// Words of a packed run of k numbers. Those beyond the numbers are zero.
 inline int64_t word_count(Words words, int64_t k) {
   if (kHasTiles && words == Words::pairs) return ceil_div(full_words(words, k), kTileWords) * kTileWords;
   return full_words(words, k);
 }
 
-// k that are decoded at a time: VL rows of this many floats stay in the nearest cache.
+// k decoded at a time: VL rows of this many floats stay in the first-level cache.
 constexpr int64_t kDecodeSpan = 256;
 
-// Words [0, n) of one row, from k0 on, `valid` of the k being there.
+// Words [0, n) of one row from k0 on, of which `valid` k exist.
 template <Words words>
 inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, int64_t n, uint32_t* out) {
   constexpr int per = words == Words::pairs ? 2 : 1;
@@ -52,7 +52,7 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
     return;
   }
   if (words == Words::pairs && s.dtype == Dtype::bf16 && valid % VL == 0 && valid == n * 2) {
-    // A number's way to its grid needs no scratch where no block has to be seen whole.
+    // Rounding to a grid needs no scratch unless it depends on whole blocks.
     const bf16* in = reinterpret_cast<const bf16*>(s.part[0]) + row * s.columns + k0;
     bf16* to = reinterpret_cast<bf16*>(out);
     if (s.rounding.format == Rounding::e4m3) {
@@ -86,7 +86,7 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
   }
 }
 
-// Rows that are interleaved already, VL of them side by side.
+// Rows that are already interleaved, VL side by side.
 template <Words words, int width>
 inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
     int64_t panel_stride) {
@@ -114,7 +114,7 @@ inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, i
   }
 }
 
-// Rows lie along k in memory: blocks of VL rows are transposed in registers.
+// Rows run along k in memory: blocks of VL rows are transposed in registers.
 template <Words words, int width>
 inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
     int64_t panel_stride) {
@@ -123,7 +123,7 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
   const int64_t n = word_count(words, k);
   alignas(64) uint32_t scratch[VL][kDecodeSpan + 16];
   const bool lies = words == Words::pairs && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none;
-  // VL rows of words, of which `live` count, to their places from word `at` on.
+  // Stores VL rows of words, `live` of which count, from word `at` on.
   auto place = [&](vu* r, int64_t group, int64_t at, int64_t live) {
     transpose(r);
     for (int64_t i = 0; i < live; i++) {
@@ -165,7 +165,7 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
   }
 }
 
-// VL words of one k, or their halves where a word is a pair, from rows that lie side by side.
+// VL words of one k, or half of each if a word is a pair, from rows that are side by side.
 template <Words words>
 inline vu side_by_side(const float* values) {
   const vf v = load(values);
@@ -197,7 +197,7 @@ inline void write_across(int64_t n, uint32_t* panel, int64_t panel_stride, Read 
   }
 }
 
-// k runs down the stored rows: words of one k lie side by side already.
+// k runs down the stored rows, so words of one k are already side by side.
 template <Words words, int width>
 inline void pack_across(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
     int64_t panel_stride) {
@@ -235,8 +235,8 @@ inline void pack_across(const Stored& s, int64_t row0, int64_t rows, int64_t k0,
   }
 }
 
-// Packs k0 … k0+k of `rows` rows from row0 into panels of `width` rows, `panel_stride` words apart. Writes
-// ceil(rows / VL) · VL rows at least.
+// Packs k0 … k0+k of `rows` rows from row0 into panels of `width` rows, `panel_stride` words apart. Writes at
+// least ceil(rows / VL) · VL rows.
 template <int width>
 inline void pack(Words words, const Operand& o, int64_t row0, int64_t rows, int64_t k0, int64_t k,
     uint32_t* panels, int64_t panel_stride) {

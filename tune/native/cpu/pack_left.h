@@ -7,12 +7,12 @@
 namespace cairn {
 namespace {
 
-// Where the words of a row begin that belong to the tile of k at `word`.
+// Start of a row's words in the tile of k that begins at `word`.
 inline uint32_t* tile_row(uint32_t* strips, int64_t stride, int64_t row, int64_t word) {
   return strips + row / MR * stride + word * MR + row % MR * kTileWords;
 }
 
-// Rows lie along k in memory: a copy, or a decoding, of each.
+// Rows run along k in memory, so each is copied or decoded.
 inline void pack_tiles_along(
     const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* strips, int64_t stride) {
   const int64_t n = word_count(Words::pairs, k);
@@ -55,8 +55,8 @@ inline void pack_tiles_across(
   }
 }
 
-// Packs k0 … k0+k of `rows` rows from row0 into strips, `stride` words apart. Writes padded_rows(rows) rows
-// at most.
+// Packs k0 … k0+k of `rows` rows from row0 into strips, `stride` words apart. Writes at most
+// padded_rows(rows) rows.
 inline void pack_strips(Words words, const Operand& o, int64_t row0, int64_t rows, int64_t k0, int64_t k,
     uint32_t* strips, int64_t stride) {
   if constexpr (kHasTiles) {

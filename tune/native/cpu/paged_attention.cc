@@ -1,11 +1,11 @@
-// Attention of new rows over keys and values that lie in a cache, block by block.
+// Attention of new rows over keys and values in a cache, block by block.
 //
-// A task takes one key head and a tile of rows of one span, with all query heads that read that key head as
-// rows of one left operand: a decoding sequence reads its keys once for the whole group. Keys come in tiles
-// counted from the first key of the span, whatever the rows, and a key that a row does not see adds an exact
-// zero. So a row's bits depend on its own query and keys alone, not on the chunk or the batch it came in. Few
-// queries, as those of a decoding sequence, read keys and values in place (paged_in_place.h); for many both
-// are packed first (paged_cache.h).
+// A task takes one key head and a tile of rows of one span. All query heads that read that key head are rows
+// of one left operand, so a decoding sequence reads its keys once for the whole group. Tiles of keys are
+// counted from the first key of the span, independently of the rows, and a key that a row does not see adds
+// an exact zero. So a row's bits depend only on its own query and keys, not on its chunk or batch. For few
+// queries, as in decoding, keys and values are read in place (paged_in_place.h); for many, both are packed
+// first (paged_cache.h).
 #include <stdexcept>
 
 #include "kernels.h"
@@ -20,7 +20,7 @@ Span span_of(const Pages& p, const Tensor& spans, const Tensor& tables, int64_t 
   return {n[0], n[1], n[2], ints_of(tables) + s * p.blocks};
 }
 
-// The pieces that attend and attend_few cut out of their thread's scratch.
+// The parts of the thread's scratch that attend and attend_few use.
 size_t scratch_bytes(const Pages& p) {
   const int64_t packed =
       padded_rows(kQueries) * (p.width_words + p.key_words) + BC * p.width_words + p.key_words * p.padded;
@@ -28,8 +28,8 @@ size_t scratch_bytes(const Pages& p) {
   return size_t(max64(packed + kQueries * (BC + p.padded + p.width) + VL, few)) * 4;
 }
 
-// Scores of one row become weights: those of keys outside [unseen, seen) are zero. What was summed before
-// shrinks to the new largest score.
+// Turns the scores of one row into weights, with zero for keys outside [unseen, seen). Rescales earlier sums
+// to the new largest score.
 inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& maximum,
     float& total, float* sums) {
   for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
@@ -55,7 +55,7 @@ inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_
   for (int64_t c = ceil_div(seen, VL) * VL; c < ceil_div(count, VL) * VL; c++) z[c] = 0;
 }
 
-// A span's tile: `rows` rows from `row0` on, which see `keys` keys at most.
+// A tile of a span: `rows` rows from `row0` on, which see at most `keys` keys.
 struct Rows {
   Span span;
   int64_t row0, rows, keys;
@@ -66,7 +66,7 @@ struct Rows {
         rows(min64(p.rows_per_tile(), span.rows - row0)),
         keys(span.before + row0 + rows) {}
   int64_t queries(const Pages& p) const { return rows * p.group; }
-  // Where query i of a key head starts in q and y.
+  // Start of query i of a key head in q and y.
   int64_t place(const Pages& p, int64_t kv, int64_t i) const {
     return ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width;
   }
@@ -74,7 +74,7 @@ struct Rows {
   int64_t seen(const Pages& p, int64_t i, int64_t key0, int64_t count) const {
     return max64(0, min64(count, span.before + row0 + i / p.group - key0 + 1));
   }
-  // How many of those lie before its window.
+  // How many of those precede its window.
   int64_t unseen(const Pages& p, int64_t i, int64_t key0, int64_t count) const {
     return p.window ? max64(0, min64(count, span.before + row0 + i / p.group - p.window + 1 - key0)) : 0;
   }
@@ -85,7 +85,7 @@ struct Rows {
 };
 
 // Largest score and sum of weights of query i of a key head before its first key: those of a sink, a score
-// that has no value.
+// without a value.
 inline void start_row(
     const Pages& p, const Tensor* sinks, int64_t kv, int64_t i, float& maximum, float& total) {
   float scratch[1];
@@ -109,8 +109,8 @@ inline const uint32_t* query_words(const Pages& p, const Tensor& q, int64_t at, 
   return reinterpret_cast<const uint32_t*>(read_row(q, at, p.width, scratch));
 }
 
-// Few queries of `heads` key heads from `first` on: all heads of a tile of keys before the next, as they are
-// side by side. `next` is what this thread takes after this, as far as one can know.
+// Few queries of `heads` key heads from `first` on. Processes all heads of a tile of keys before the next
+// tile, because they are adjacent. `next` is the likely next work of this thread, for prefetching.
 void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& next, int64_t first,
     int64_t heads, int thread) {
   const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k],
@@ -200,7 +200,7 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
   finish(p, *call.out[paged_attention_out::y], rows, kv, total, sums);
 }
 
-// Tiles for each thread that keep all of them busy to the end.
+// Number of tiles per thread that keeps all threads busy to the end.
 constexpr int64_t kTilesPerThread = 4;
 
 struct Tile {
@@ -233,11 +233,11 @@ void paged_attention(Call& call) {
     for (int64_t row = 0, rows = span_of(p, spans, tables, s).rows; row < rows; row += p.rows_per_tile())
       list[at++] = {int32_t(s), int32_t(row)};
   std::memset(y.data, 0, size_t(y.count) * element_size(y.dtype));
-  // A task takes all heads of a tile where there are tiles enough for all threads.
+  // A task takes all heads of a tile if there are enough tiles for all threads.
   const int64_t heads = tiles >= kTilesPerThread * thread_count(call.pool) ? p.kv_heads : 1,
                 parts = p.kv_heads / heads;
   const bool lies = can_lie(p);
-  // The last tiles see the most keys; they go first.
+  // The last tiles see the most keys, so they go first.
   parallel(call, tiles * parts, [&](int64_t task, int thread) {
     const auto rows_of = [&](int64_t tile) {
       return Rows(p, span_of(p, spans, tables, list[tile].span), list[tile].row);
@@ -257,7 +257,7 @@ void paged_attention_scratch(const Call& call, ScratchSizes& sizes) {
   const Tensor& q = *call.in[paged_attention_in::q];
   const Pages p(q, *call.in[paged_attention_in::k], *call.in[paged_attention_in::tables],
       PagedAttentionAttrs::read(call.attrs));
-  // Spans share no row, so there is at most a tile for each.
+  // Spans share no row, so there is at most one tile per row.
   sizes.add_shared(0, size_t(q.dims[0] + 1) * sizeof(Tile));
   sizes.add_own(0, scratch_bytes(p));
 }

@@ -1,8 +1,8 @@
-// How keys and values are laid out in a cache, and what attention over it needs to know.
+// The layout of keys and values in a cache, and the parameters of attention over it.
 //
 // A word of a cache is two bf16 or one f32. A block of keys has one word of all its rows side by side; a
 // block of values has a word of every column side by side, and a word pairs two rows. So both products of
-// attention read whole vectors in place, and nothing is transposed.
+// attention read whole vectors in place, without transposing.
 #pragma once
 #include <stdexcept>
 
@@ -18,7 +18,7 @@ constexpr int64_t kSpanNumbers = 3;
 // Numbers in a word of a cache.
 inline int64_t numbers_a_word(Dtype dtype) { return dtype == Dtype::bf16 ? 2 : 1; }
 
-// Why a cache of `rows` rows of `columns` numbers cannot lie in blocks of `block` rows.
+// Throws if a cache of `rows` rows of `columns` numbers cannot be divided into blocks of `block` rows.
 inline void check_cache(Dtype dtype, int64_t rows, int64_t columns, int64_t block) {
   if (block < 1 || block % 16 || rows % block)
     throw std::runtime_error("a cache must be whole blocks, and a block whole sixteens of rows");
@@ -64,16 +64,16 @@ struct Span {
   const int32_t* table;
 };
 
-// The first word of a head for a key of a span; the next is `block` words on, that of the next key in its
-// block one.
+// The first word of a head for a key of a span. The next word is `block` words further, that of the next key
+// in the block one further.
 inline const uint32_t* key_at(
     const Pages& p, const Tensor& k, const int32_t* table, int64_t key, int64_t head) {
   return reinterpret_cast<const uint32_t*>(k.data) + table[key / p.block] * p.block_words +
          head * p.head_words * p.block + key % p.block;
 }
 
-// The first word of a head for a value, and the one after it where words are pairs; that of the next words is
-// `columns` on.
+// The first word of a head for a value, and the one after it if words are pairs. The next words are `columns`
+// further.
 inline const uint32_t* value_at(
     const Pages& p, const Tensor& v, const int32_t* table, int64_t key, int64_t head) {
   return reinterpret_cast<const uint32_t*>(v.data) + table[key / p.block] * p.block_words +
@@ -84,7 +84,7 @@ inline const uint32_t* value_at(
 inline vu first_of(vu words) { return words << 16; }
 inline vu second_of(vu words) { return words & 0xffff0000; }
 
-// n words from `from` on, zeros after them.
+// n words from `from` on, padded with zeros.
 inline vu load_some(const uint32_t* from, int64_t n) {
   if (n >= VL) return load_as<vu>(from);
   vu some{};
@@ -99,7 +99,7 @@ inline void pack_keys(const Pages& p, const Tensor& k, int64_t head, const int32
     const uint32_t* from = key_at(p, k, table, key0 + i, head);
     uint32_t* out = to + i / NR * NR * p.width_words + i % NR;
     for (int64_t word = 0; word < p.head_words; word++, from += p.block) {
-      // A block is whole vectors, so all VL keys are there, written or not.
+      // A block is whole vectors, so all VL keys exist in memory, written or not.
       const vu all = load_as<vu>(from);
       store_as(out, p.words == Words::rounded ? first_of(all) : all);
       out += NR;
@@ -122,7 +122,7 @@ inline void pack_values(const Pages& p, const Tensor& v, int64_t head, const int
       const bool is_half = p.per == 2 && key + 1 == keys;
       for (int64_t j = 0; j < nv; j++) {
         const vu all = load_some(from + j * VL, p.width - column - j * VL);
-        // A key beyond the last may hold anything, a NaN too.
+        // A key beyond the last may hold anything, even NaN.
         store_as(out + j * VL, p.words == Words::rounded ? first_of(all) : is_half ? all & 0xffff : all);
         if (p.words == Words::rounded && !is_half) store_as(out + (nv + j) * VL, second_of(all));
       }

@@ -1,21 +1,21 @@
-// The two products of attention for few queries, over keys and values in place. Every sum is the chain that
-// the micro-kernel makes of packed ones.
+// The two products of attention for few queries, over keys and values in place. Every sum is the same chain
+// as the micro-kernel's for packed ones.
 #pragma once
 #include "paged_cache.h"
 
 namespace cairn {
 namespace {
 
-// Queries that keep their sums in registers.
+// Maximum queries that keep their sums in registers.
 constexpr int64_t kFewQueries = 8;
-// Sums that the registers hold beside what is multiplied; enough of them hide how long one addition takes.
+// Sums that fit in registers beside the operands; enough to hide the latency of an addition.
 constexpr int kSums = kRegisterRows == 8 ? 16 : 8;
 constexpr Words kBf16Words = kHasBf16Dot ? Words::pairs : Words::rounded;
 
-// Heads that are no whole vectors are packed.
+// Heads that are not whole vectors are packed.
 inline bool can_lie(const Pages& p) { return p.width % VL == 0; }
 
-// sum + the numbers of words b, times those of a at `word`, in the form that the arithmetic has them.
+// sum + the numbers of words b times those of a at `word`, in the arithmetic's format.
 template <Words words>
 inline vf multiply_words(vf sum, const uint32_t* a, int64_t word, vu b) {
   if constexpr (words == Words::rounded)
@@ -32,12 +32,12 @@ struct Prefetch {
   int64_t first, heads, key = 0, end = 0, lines = 0, rows_left = 0, row_left = 0;
   const char *k = nullptr, *v = nullptr;
 
-  // Lines of one row of a block of values, which are the heads' share of it; a block of keys has as many for
-  // each of those rows.
+  // Cache lines of the heads' share in one row of a block of values. A block of keys has as many for each of
+  // those rows.
   int64_t row_lines() const { return ceil_div(heads * p.width, 16); }
   int64_t rows_of_block() const { return p.block / p.per; }
 
-  // From key `from` to `to` in `steps` steps.
+  // Aims at keys `from` to `to`, in `steps` steps.
   void aim(int64_t from, int64_t to, int64_t steps) {
     key = from, end = to;
     lines = ceil_div(ceil_div(max64(0, to - from), p.block) * rows_of_block() * row_lines(), steps);
@@ -75,7 +75,7 @@ constexpr int kGroups = R > 4   ? kSums / 8
 template <int R>
 constexpr int kColumns = kSums / R > 8 ? 8 : kSums / R;
 
-// Steps that one head's products make for `keys` keys, about.
+// Approximate steps of one head's products for `keys` keys.
 inline int64_t steps_of(const Pages& p, int64_t keys) { return p.head_words + ceil_div(keys, p.per); }
 
 // Some groups of VL keys side by side.
@@ -85,7 +85,7 @@ void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t he
   static_assert(BC % (groups * VL) == 0);
   for (int64_t i = 0; i < keys; i += groups * VL) {
     const uint32_t* at[groups];
-    // Groups beyond the last repeat it; their columns of the grid are nobody's.
+    // Groups beyond the last repeat it; their columns of the grid are unused.
     for (int64_t g = 0; g < groups; g++)
       at[g] = key_at(p, k, table, key0 + min64(i + g * VL, (keys - 1) / VL * VL), head);
     vf sum[R][groups] = {};
@@ -103,7 +103,7 @@ void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t he
   }
 }
 
-// nv vectors of the head; `weights` has words of `stride` to a query.
+// nv vectors of the head. `weights` has `stride` words per query.
 template <Words words, int R, int nv>
 void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys,
     Prefetch& prefetch, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
@@ -115,7 +115,7 @@ void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head
     const int64_t last = min64(keys, first + VL);
     for (int64_t key = first; key < last; key += p.per, at += p.columns) {
       prefetch.step();
-      // A key beyond the last may hold anything, a NaN too.
+      // A key beyond the last may hold anything, even NaN.
       const vu there = key + p.per > last ? vu{} + 0xffff : vu{} + 0xffffffff;
 #pragma GCC unroll 8
       for (int j = 0; j < nv; j++) {
@@ -149,7 +149,7 @@ struct Kind {
   static constexpr Words words = w;
 };
 
-// Calls body with the words and 1, 2, 4 or 8, as many as `queries` at least, as constants.
+// Calls body with constants: the kind of words, and the smallest of 1, 2, 4, 8 that is at least `queries`.
 template <class Body>
 inline void with_queries(Words words, int64_t queries, Body body) {
   const auto count = [&](auto kind) {
@@ -165,7 +165,7 @@ inline void with_queries(Words words, int64_t queries, Body body) {
 // grid (queries, BC) = queries times keys.
 inline void score_in_place(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0,
     int64_t keys, Prefetch& prefetch, const uint32_t* const* q, int64_t queries, float* grid) {
-  // Queries beyond the last repeat it; their rows of the grid are nobody's.
+  // Queries beyond the last repeat it; their rows of the grid are unused.
   const uint32_t* all[kFewQueries];
   for (int64_t i = 0; i < kFewQueries; i++) all[i] = q[min64(i, queries - 1)];
   with_queries(p.words, queries, [&](auto kind, auto R) {
@@ -173,8 +173,8 @@ inline void score_in_place(const Pages& p, const Tensor& k, const int32_t* table
   });
 }
 
-// sums (queries, padded) += weights in grid, rounded to the arithmetic, times values. Rounded weights that
-// are no pairs replace those in the grid.
+// sums (queries, padded) += weights in grid, rounded to the arithmetic, times values. Rounded weights other
+// than pairs replace those in the grid.
 inline void sum_in_place(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0,
     int64_t keys, Prefetch& prefetch, float* grid, int64_t queries, uint32_t* scratch, float* sums) {
   const int64_t padded = ceil_div(keys, VL) * VL, stride = p.pairs() ? padded / 2 : BC;

@@ -1,4 +1,4 @@
-// Rows by number: into a cache, and out of a batch.
+// Copies rows by index: into a cache, and out of a batch.
 #include <stdexcept>
 
 #include "kernels.h"
@@ -19,7 +19,7 @@ void paged_write(Call& call) {
   parallel_spans(call, slots.count, kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
     char* scratch = reinterpret_cast<char*>(row_slot(call, thread, 0, width));
     float* wide = row_slot(call, thread, 1, width);
-    // Row t as the cache has numbers.
+    // Row t in the number format of the cache.
     const auto row_of = [&](const Tensor& x, int64_t t) -> const char* {
       if (x.dtype == keys.dtype) return x.data + t * width * int64_t(element_size(x.dtype));
       Tensor row = keys;
@@ -39,7 +39,7 @@ void paged_write(Call& call) {
         std::memcpy(row, value, size_t(width) * 4);
         continue;
       }
-      // One half of each word; another thread may be at the other.
+      // Writes one half of each word; another thread may be writing the other.
       const uint16_t* halves = reinterpret_cast<const uint16_t*>(value);
       for (int64_t i = 0; i < width; i++) reinterpret_cast<uint16_t*>(row + i)[j % 2] = halves[i];
     }

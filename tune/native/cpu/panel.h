@@ -1,16 +1,16 @@
-// One panel of columns of a product: stretches of k are packed into the nearest cache and multiplied with all
-// rows of a block before the next is read.
+// One panel of columns of a product: stretches of k are packed into the first-level cache and multiplied with
+// all rows of a block before the next is read.
 #pragma once
 #include "finish.h"
 
 namespace cairn {
 namespace {
 
-// Words of k in a stretch: a panel of 48 columns is then 24 KiB.
+// Words of k in a stretch. A panel of 48 columns then takes 24 KiB.
 constexpr int64_t kPanelStretch = 128;
 
-// Rows [row, row + rows) of the left side, packed: strips of MR rows of each pair, all words of a strip in a
-// row.
+// Rows [row, row + rows) of the left side, packed: strips of MR rows of each pair, with all words of a strip
+// consecutive.
 struct Block {
   const uint32_t* words[2];
   int64_t row, rows;
@@ -23,7 +23,8 @@ inline void pack_stretch(
   else pack<VL>(words, b, column, columns, k0, k, panel, 0);
 }
 
-// Rows of a block to the result. A transposed result's are gathered in `line`, a number a row.
+// Writes the rows of a block to the result. For a transposed result they are gathered in `line`, one number
+// per row.
 inline void finish_block(const Gemm& g, bool pairs, const Block& a, const float* sums, int64_t column,
     int64_t columns, float* line) {
   if (!g.is_transposed) {

@@ -1,4 +1,4 @@
-// The ceiling: the micro-kernel's multiply-adds on words that never leave the first-level cache.
+// Measures the peak: the micro-kernel's multiply-adds on words that never leave the first-level cache.
 #include <time.h>
 
 #include "micro.h"
@@ -32,14 +32,14 @@ inline void keep(vu& value) {
 template <bool pairs>
 [[gnu::noinline]] float spin(int64_t n, uint32_t word) {
   constexpr int kSums = kRegisterRows == 8 ? 24 : 12;
-  // Different from the start, or the compiler would compute one for all.
+  // Different initial values, or the compiler would compute one sum for all.
   vf sum[kSums];
   for (int i = 0; i < kSums; i++) sum[i] = splat(float(i));
   vu b[3] = {vu{} + word, vu{} + word, vu{} + word};
   for (int64_t k = 0; k < n; k++) {
 #pragma GCC unroll 24
     for (int i = 0; i < kSums; i++) sum[i] = multiply_add<pairs>(sum[i], word, b[i % 3]);
-    // The factors might be others next time, as far as the compiler knows.
+    // Makes the compiler assume that the factors may change.
     keep(b[0]);
   }
   vf all{};

@@ -1,5 +1,4 @@
-// Sums over sequences and the losses that compare them: a few numbers a sequence, in double precision, by one
-// thread.
+// Sums over sequences and preference losses: a few numbers per sequence, in double precision, by one thread.
 #include <cmath>
 #include <stdexcept>
 
@@ -11,7 +10,7 @@ namespace cairn::CAIRN_ISA {
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-// Without the overflow of the exponential.
+// Avoids the overflow of the exponential.
 double log_sigmoid(double x) { return x < 0 ? x - std::log1p(std::exp(x)) : -std::log1p(std::exp(-x)); }
 // log(1 − eˣ) for x below 0; TRL's log1mexp.
 double log_rest(double x) {
@@ -99,7 +98,7 @@ void kto_loss(Call& call) {
     const double weight = weights[s], sign = weight < 0 ? -1 : 1,
                  ratio = double(scores[s]) - double(reference[s]) - baseline,
                  wanted = sigmoid(sign * beta * ratio);
-    // A place without a sequence has a weight of 0, whatever else stands there.
+    // An entry without a sequence has weight 0, and its other values are undefined.
     if (weight != 0) sum += sign * weight * (1 - wanted);
     dscores[s] = weight == 0 ? 0 : float(-weight * beta * wanted * (1 - wanted));
   }

@@ -13,7 +13,7 @@ constexpr int64_t kMaxHead = 1024;
 // Sizes shared by the op and its gradients.
 struct Heads {
   int64_t rows, heads, width,
-      rotated;  // rotated: the first numbers of a head, which rotate; those behind them stay
+      rotated;  // rotated: the number of rotary dimensions of a head; those after them stay unchanged
   const int32_t* positions;
   const float* cos_sin;
   int64_t limit;

@@ -1,5 +1,5 @@
-// Blocks of a stored dtype from floats, and back. The rules are those of tune/ops/src/codecs/blocks.ts,
-// rounding by rounding.
+// Converts floats to blocks of a stored dtype, and back. Follows tune/ops/src/codecs/quantize.ts rounding by
+// rounding.
 #include "decode.h"
 #include "dynamic_map.h"
 #include "kernels.h"
@@ -27,7 +27,7 @@ Writable writable_of(const Tensor& t) {
 void bf16_vnni(Call& call, const Tensor& x, const Tensor& y) {
   const int64_t rows = x.dims[0], columns = x.dims[1], words = columns / 2;
   const Stored stored = stored_of(y);
-  // A task writes a whole group of rows, those that fill the last one too.
+  // A task writes a whole group of rows, including the padding of the last one.
   parallel_spans(call, rows, kVnniRows, [&](int64_t first, int64_t last, int thread) {
     char* scratch = reinterpret_cast<char*>(row_slot(call, thread, 0, kVnniRows * words));
     float* wide = row_slot(call, thread, 1, columns);
@@ -79,7 +79,7 @@ void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
   });
 }
 
-// Largest |x| of fixed spans: a maximum is the same in any order.
+// Largest |x| over fixed spans. A maximum is the same in any order.
 float max_abs_of(Call& call, const Tensor& x) {
   const int64_t spans = ceil_div(x.count, kElementsPerTask);
   float* partial = static_cast<float*>(shared_scratch(call.scratch, 0, size_t(spans + 1) * 4));
@@ -102,7 +102,7 @@ void fp8_tensor(Call& call, const Tensor& x, const Tensor& y) {
   });
 }
 
-// Two nibbles a byte, from codes of one block.
+// Stores codes of one block, two nibbles per byte.
 template <bool high_first, class Encode>
 inline void put_nibbles(const float* values, int64_t n, uint8_t* bytes, Encode encode) {
   for (int64_t i = 0; i < n; i += 2) {

@@ -55,8 +55,8 @@ void rms_norm_grad_scratch(const Call& call, ScratchSizes& sizes) {
   add_row_slots(sizes, 4, call.in[rms_norm_grad_in::x]->dims[1]);
 }
 
-// Columns are shared out, and each column is summed from the first row to the last, so the sum is the same
-// for every number of threads.
+// Threads share the columns, and each column is summed from the first row to the last, so the sum is the same
+// for any number of threads.
 void rms_norm_weight_grad(Call& call) {
   const Tensor &dy = *call.in[rms_norm_weight_grad_in::dy], &x = *call.in[rms_norm_weight_grad_in::x];
   const float* rstd = floats_of(*call.in[rms_norm_weight_grad_in::rstd]);

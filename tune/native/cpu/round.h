@@ -1,9 +1,9 @@
-// Rounding of a matmul's left operand to the grid of a small format, a stretch of one row at a time: what
-// packing calls before it makes bf16 words.
+// Rounds a matmul's left operand to the grid of a small format, a stretch of one row at a time. Packing calls
+// it before it writes bf16 words.
 //
-// Numbers are scaled, rounded and left on the grid: E4M3 and E5M2 have at most 4 significant bits, E2M1 times
-// its E4M3 block scale 6, so bf16 holds every one of them and their products are exact in f32. The scale of
-// the whole tensor is taken back from the f32 sums.
+// Numbers are scaled, rounded and left on the grid. E4M3 and E5M2 have at most 4 significant bits, E2M1 times
+// its E4M3 block scale 6, so bf16 holds every one of them and their products are exact in f32. The f32 sums
+// are then divided by the scale of the whole tensor.
 #pragma once
 #include "philox.h"
 #include "access.h"
@@ -12,10 +12,10 @@ namespace cairn {
 
 struct Rounding {
   enum Format { none, e4m3, e5m2, nvfp4, nvfp4_stochastic } format = none;
-  // What numbers are multiplied by before they are rounded, and what undoes it.
+  // The factor before rounding, and its inverse.
   float encode = 1, decode = 1;
   uint32_t seed[2] = {0, 0}, step = 0, stream = 0;
-  // Number of the matrix's first element where it is rows of a larger one.
+  // Index of the matrix's first element in the tensor, if the matrix is a range of its rows.
   int64_t first = 0;
 };
 
@@ -30,15 +30,15 @@ inline vf with_sign(vf size, vf of) {
 #endif
 }
 
-// To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples
-// of 2^(least - mantissa).
+// To nearest, ties to even, saturating: keeps `mantissa` bits of numbers from 2^min_exponent on; below that,
+// multiples of 2^(min_exponent - mantissa).
 template <int mantissa, int min_exponent>
 inline vf round_nearest(vf v, float max_value) {
   constexpr int drop = 23 - mantissa;
   const vf size = min(fabs(v), splat(max_value));
   const vu bits = (vu)size;
   const vf normal = (vf)((bits + ((1u << (drop - 1)) - 1) + ((bits >> drop) & 1)) & ~((1u << drop) - 1));
-  // Adding 1.5 · 2^23 units and taking them back rounds to whole units.
+  // Adding and subtracting 1.5 · 2^23 units rounds to whole units.
   const vf magic = splat(1.5f * power_of_two(23 + min_exponent - mantissa));
   const vf below = (size + magic) - magic;
   return with_sign(size < power_of_two(min_exponent) ? below : normal, v);
@@ -48,7 +48,7 @@ inline vf round_e4m3(vf v) { return round_nearest<3, -6>(v, 448); }
 inline vf round_e5m2(vf v) { return round_nearest<2, -14>(v, 57344); }
 inline vf round_e2m1(vf v) { return round_nearest<1, 0>(v, 6); }
 
-// Up where the uniform number is below the fraction between two neighbours.
+// Rounds up if the uniform number is below the fraction between two neighbours.
 inline vf round_e2m1_stochastic(vf v, vf uniform) {
   const vf size = min(fabs(v), splat(8));
   const vu power = (vu)max(size, splat(1)) & 0x7f800000;
@@ -86,7 +86,7 @@ inline void interleave(vu& a, vu& b) {
   b = second;
 }
 
-// Numbers in [0, 1) of the elements from 4 · group on, 4 · VL of them: as `uniform` in
+// Uniform numbers in [0, 1) for 4 · VL elements from 4 · group on, as `uniform` in
 // tune/ops/src/codecs/philox.ts.
 inline void uniforms(const Rounding& r, int64_t group, float* out) {
   vu lane;
@@ -108,8 +108,8 @@ inline void uniforms(const Rounding& r, int64_t group, float* out) {
   }
   interleave(c0, c2);
   interleave(c1, c3);
-  // c0: words 0 and 2 of the first groups in turn, c1: words 1 and 3; once more, and the words of a group lie
-  // side by side.
+  // c0 now interleaves words 0 and 2 of the first groups, c1 words 1 and 3. A second interleave puts the
+  // words of a group side by side.
   interleave(c0, c1);
   interleave(c2, c3);
   const vu parts[4] = {c0, c1, c2, c3};
@@ -124,15 +124,15 @@ inline void round_span(float* values, int64_t n, float encode, Round round) {
   for (; i < n; i++) values[i] = round(splat(values[i] * encode))[0];
 }
 
-// What numbers of a block are multiplied by before they are rounded, and after: from the largest magnitude of
-// each block, a lane a block.
+// Factors of a block's numbers before and after rounding, from the largest magnitude of each block, one block
+// per lane.
 inline void nvfp4_scales(const Rounding& r, vf amax, vf& factor, vf& scale) {
   const vf wanted = amax / 6.0f * r.encode, min_scale = splat(0.001953125f);
   scale = round_e4m3(wanted > min_scale ? wanted : min_scale);
   factor = r.encode / scale;
 }
 
-// VL whole blocks at a time, the first being that of element `first`: their magnitudes are found side by
+// VL whole blocks at a time, starting with that of element `first`. Their magnitudes are computed side by
 // side.
 template <bool stochastic>
 inline int64_t round_nvfp4_blocks(const Rounding& r, int64_t first, int64_t n, float* values) {
@@ -166,12 +166,12 @@ inline int64_t round_nvfp4_blocks(const Rounding& r, int64_t first, int64_t n, f
   return done;
 }
 
-// Elements of one row from number `first` on, which starts a block; the last block may be short.
+// Elements of one row from index `first` on, which starts a block. The last block may be short.
 template <bool stochastic>
 inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* values) {
   constexpr int64_t kGroups = 4 * VL;
   alignas(64) float scratch[kGroups];
-  int64_t drawn = 0, drawn_to = 0;  // elements of the tensor whose numbers are in the scratch
+  int64_t drawn = 0, drawn_to = 0;  // tensor elements whose random numbers are in the scratch
   auto draw = [&](int64_t element) {
     drawn = element / 4 * 4;
     drawn_to = drawn + kGroups;
@@ -206,7 +206,7 @@ inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* valu
   }
 }
 
-// Rounds elements of one row in place; `first` is the number of the first of them in the tensor.
+// Rounds elements of one row in place. `first` is the tensor index of the first of them.
 inline void round_values(const Rounding& r, int64_t first, int64_t n, float* values) {
   switch (r.format) {
     case Rounding::e4m3:

@@ -1,7 +1,7 @@
-// The next token of each row of logits, and the log-probabilities that callers ask for.
+// Samples the next token of each row of logits, and computes the requested log-probabilities.
 //
-// Which tokens are kept is a floor under their probabilities, found by halving the range of floats: a pass of
-// compares for each bit, and no sort.
+// The tokens to keep are those above a minimum probability, found by bisecting the range of floats: one pass
+// of compares per bit, without sorting.
 #include <stdexcept>
 
 #include "access.h"
@@ -21,7 +21,7 @@ inline float largest(const float* values, int64_t n) {
   return result;
 }
 
-// The lowest token among those with the largest number; 0 where no number is one.
+// The lowest token among those with the largest number. 0 if all are NaN.
 inline int64_t argmax(const float* values, int64_t n) {
   const float maximum = largest(values, n);
   for (int64_t i = 0; i < n; i++)
@@ -33,7 +33,7 @@ inline double log_sum_exp(const float* values, int64_t n) {
   const float maximum = largest(values, n);
   double sum = 0;
   int64_t i = 0;
-  // Added in f64 a stretch at a time: a vocabulary is too long for one f32 sum.
+  // Summed in f64 a stretch at a time, because a vocabulary is too long for one f32 sum.
   while (i + VL <= n) {
     vf part{};
     const int64_t end = min64(n, i + 64 * VL);
@@ -44,7 +44,7 @@ inline double log_sum_exp(const float* values, int64_t n) {
   return double(maximum) + __builtin_log(sum);
 }
 
-// The `k` largest, in order; the lower token first among equals.
+// The `k` largest, in order. Of equals the lower token comes first.
 inline void list_top(const float* values, int64_t n, int64_t k, int32_t* tokens, float* best) {
   int64_t held = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -57,8 +57,8 @@ inline void list_top(const float* values, int64_t n, int64_t k, int32_t* tokens,
   }
 }
 
-// Logits whose bits are set, and -inf for the others, in one pass; `out` may be `logits`. False where no bit
-// is set.
+// Copies logits whose bits are set, and -inf for the others, in one pass. `out` may be `logits`. False if no
+// bit is set.
 inline bool copy_allowed(const float* logits, int64_t n, const int32_t* mask, float* out) {
   vu lane;
   for (int i = 0; i < VL; i++) lane[i] = uint32_t(i);
@@ -107,7 +107,7 @@ inline Mass mass_above(const float* p, int64_t n, float floor) {
   return mass;
 }
 
-// The highest floor that still keeps what `enough` asks; floats of one sign are ordered like their bits.
+// The highest minimum that still satisfies `enough`. Floats of one sign are ordered like their bits.
 template <class Enough>
 inline float highest_floor(const float* p, int64_t n, Enough enough) {
   uint32_t low = 0, high = bits_of(1.0f) + 1;

@@ -1,4 +1,4 @@
-// Vectors of the instruction set at hand: VL floats, in the compiler's own vector types, so that one source
+// Vectors of the current instruction set: VL floats, in the compiler's own vector types, so that one source
 // serves every machine.
 #pragma once
 #include <cstdint>
@@ -43,7 +43,7 @@ inline void store_as(T* p, V v) {
 
 inline vf splat(float x) { return vf{} + x; }
 
-// One rounding, where the machine has it.
+// Rounded once, if the machine supports it.
 inline vf fma(vf a, vf b, vf c) {
 #if defined(__AVX512F__)
   return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -61,7 +61,7 @@ inline void store(float* p, vf v) { store_as(p, v); }
 
 inline vf widen(vh codes) { return (vf)(__builtin_convertvector(codes, vu) << 16); }
 
-// Nearest bf16, ties to even; a NaN stays one. As encode_bf16.
+// Nearest bf16, ties to even. A NaN stays a NaN. Like encode_bf16.
 inline vu round_bf16_bits(vf v) {
   vu u = (vu)v;
   vu rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
@@ -76,7 +76,7 @@ inline vu round_bf16_bits(vf v) {
 }
 inline vf round_bf16(vf v) { return (vf)(round_bf16_bits(v) << 16); }
 
-// The same where those too small to be normal may become zero, as the dot instruction takes them to be.
+// The same, but subnormal numbers may become zero, as in the dot instruction.
 inline vu round_normal_bits(vf v) {
 #if defined(__AVX512BF16__)
   return (vu)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)v));
@@ -94,7 +94,7 @@ inline void store(bf16* p, vf v) {
 #endif
 }
 
-// The same for numbers of which those too small to be normal may become zero.
+// The same for numbers whose subnormals may become zero.
 inline void store_normal(bf16* p, vf v) {
 #if defined(__AVX512BF16__)
   _mm256_storeu_si256((__m256i*)p, (__m256i)_mm512_cvtneps_pbh((__m512)v));
@@ -119,7 +119,7 @@ inline vf max(vf a, vf b) {
 #endif
 }
 
-// Every lane's partner `distance` above; what lies past the end comes round.
+// The lane `distance` above each lane, wrapping around at the end.
 template <int distance>
 inline vf shifted(vf v) {
   vi from;
@@ -139,7 +139,7 @@ inline float max_lanes(vf v) {
   else return max_lanes<width / 2>(max(v, shifted<width>(v)));
 }
 
-// e to the x within 2 units in the last place; 0 below -87, where results would leave the normal numbers.
+// e to the x within 2 units in the last place. 0 below -87, where results would be subnormal.
 inline vf exp(vf x) {
   const vf magic = splat(12582912.0f);  // 1.5 · 2^23: adding it rounds to an integer
 #if defined(__AVX512F__)
@@ -169,8 +169,8 @@ inline vf exp(vf x) {
 
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-// 2 to the x; 0 below -126, where results would leave the normal numbers. Off by 2.7e-6 of it at most where
-// `coarse`, which is nothing beside the rounding to bf16 that follows, else by 1e-7.
+// 2 to the x. 0 below -126, where results would be subnormal. The relative error is at most 2.7e-6 if
+// `coarse`, which is negligible compared to the rounding to bf16 that follows, otherwise 1e-7.
 template <bool coarse>
 inline vf exp2(vf x) {
 #if defined(__AVX512F__)
@@ -198,7 +198,7 @@ inline vf exp2(vf x) {
     p = fma(p, r, splat(1.0f));
   }
 #if defined(__AVX512F__)
-  // What is not a number below stays one; minus infinity, whose remainder is none, is 0.
+  // NaN stays NaN. Minus infinity, whose remainder is NaN, gives 0.
   return (vf)_mm512_maskz_scalef_ps(
       _mm512_cmp_ps_mask((__m512)x, (__m512)splat(-126.0f), _CMP_NLT_UQ), (__m512)p, (__m512)n);
 #else

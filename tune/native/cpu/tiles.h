@@ -1,10 +1,10 @@
-// Products on the matrix unit (AMX) of bf16: a tile register is 16 rows of 64 bytes, and one instruction
+// Products on the bf16 matrix unit (AMX): a tile register is 16 rows of 64 bytes, and one instruction
 // multiplies 16 rows by 32 k with 32 k by 16 columns.
 //
-// A left tile is 16 rows of 16 words, each row's words side by side; a right tile is 16 words of 16 columns,
-// as packing lays them out everywhere. Runs of words are whole tiles, filled up with zeros. The instruction
-// sums the even and the odd numbers of a tile's k by themselves and adds both to the sum before it, so a sum
-// depends on where tiles of k begin: always at a multiple of 16 words of a pair's k.
+// A left tile is 16 rows of 16 words, with each row's words side by side; a right tile is 16 words of 16
+// columns, in the usual packed layout. Runs of words are whole tiles, padded with zeros. The instruction sums
+// the even and the odd numbers of a tile's k separately and adds both to the previous sum, so a sum depends
+// on where tiles of k start: always at a multiple of 16 words of a pair's k.
 #pragma once
 #include "pack.h"
 
@@ -15,7 +15,7 @@ constexpr int kTileRows = 16;
 
 #if defined(__AMX_BF16__)
 
-// A thread has tile registers while one of these lives: all eight of 16 rows of 64 bytes.
+// Configures the tile registers of a thread while an instance lives: all eight with 16 rows of 64 bytes.
 class Tiles {
  public:
   Tiles() {
@@ -31,7 +31,7 @@ class Tiles {
   Tiles& operator=(const Tiles&) = delete;
 };
 
-// The compiler's own functions do not say that they read and write memory.
+// The compiler's intrinsics do not declare that they read and write memory.
 template <int tile>
 inline void load_tile(const void* from, int64_t row_bytes) {
   asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(row_bytes), "i"(tile) : "memory");
@@ -50,19 +50,20 @@ inline void multiply_tiles() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a), "i"(b));
 }
 
-// A left side of up to 32 rows: its tiles of the next k lie `step` words on, those of rows 16 … 32 `half`.
+// A left side of up to 32 rows. Its tiles of the next k are `step` words further, those of rows 16 … 32
+// `half`.
 struct LeftTiles {
   const uint32_t* at;
   int64_t row, step, half;
 };
-// A right side: words lie `word` apart, columns 16 … 32 `group` on.
+// A right side: words are `word` apart, columns 16 … 32 `group` further.
 struct RightTiles {
   const uint32_t* at;
   int64_t word, group;
 };
 
 // c (16·halves, 16·nv) = or += a·bᵀ over n words, whole tiles. Registers 0 to 3 are the sums, 4 and 5 the
-// left side, 6 and 7 the right. `between` is called once a tile of k.
+// left side, 6 and 7 the right. `between` is called once per tile of k.
 template <int halves, int nv, class Between>
 inline void micro_tiles(
     int64_t n, LeftTiles a, RightTiles b, float* c, int64_t ldc, bool add, Between between) {
@@ -110,7 +111,7 @@ inline void run_tiles(int64_t rows, int nv, int64_t n, LeftTiles a, RightTiles b
 
 #else
 
-// Nothing to set up where there is no matrix unit.
+// Without a matrix unit there is nothing to set up.
 struct Tiles {
   Tiles() {}
 };

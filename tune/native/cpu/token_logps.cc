@@ -1,5 +1,5 @@
-// Log-probabilities of given tokens, and their gradient. Rows without a target are left out of the products:
-// those with one are gathered, `chunk` at a time, and their logits exist for that time only.
+// Log-probabilities of given tokens, and their gradient. Rows without a target are excluded from the
+// products: rows with one are gathered, `chunk` at a time, and their logits exist only during that chunk.
 #include "head_rows.h"
 #include "kernels.h"
 
@@ -7,7 +7,7 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Slots of the shared scratch beside those of gemm.
+// Slots of the shared scratch besides those of gemm.
 enum : int { kLogits = 0, kRows = 1, kGrads = 2, kLive = 3 };
 
 struct Head {
@@ -22,7 +22,7 @@ struct Head {
   size_t row_bytes() const { return size_t(columns()) * element_size(x.dtype); }
 };
 
-// The last chunk may have any number of rows; one less than all is packed where all are read in place.
+// The last chunk may have any number of rows. One row less than all is packed although all are read in place.
 void count_scratch(ScratchSizes& sizes, const Head& h, bool has_grad) {
   const Dtype dtype = logits_dtype(h.arithmetic);
   const Operand of_x{plain(nullptr, h.x.dtype, h.columns()), true},
@@ -39,7 +39,7 @@ void count_scratch(ScratchSizes& sizes, const Head& h, bool has_grad) {
   }
 }
 
-// Calls body(logits, live, rows) for chunks of the rows that have a target; `live` are their numbers.
+// Calls body(logits, live, rows) for chunks of the rows that have a target; `live` are their indices.
 template <class Body>
 void over_live_rows(Call& call, const Head& h, Body body) {
   if (h.chunk < 1) throw std::runtime_error("chunk must be at least 1");
@@ -76,7 +76,7 @@ void score_row(T* z, int64_t n, int32_t target, float& logp, float& lse) {
   logp = float_at(z, target) - lse;
 }
 
-// Leaves d · (onehot − softmax) in place of the logits.
+// Replaces the logits by d · (onehot − softmax).
 template <class T>
 void grad_row(T* z, int64_t n, int32_t target, float d, float lse) {
   const float p = __builtin_expf(float_at(z, target) - lse);

@@ -1,5 +1,5 @@
-// Columns of bf16 weights as the words that the bf16 dot instruction takes, transposed in registers as their
-// rows are read.
+// Columns of bf16 weights as words for the bf16 dot instruction, transposed in registers as their rows are
+// read.
 #pragma once
 #include "micro.h"
 
@@ -8,8 +8,8 @@ namespace {
 
 inline int64_t words_of(const Gemm& g) { return word_count(words_for(g.arithmetic), g.pair[0].k); }
 
-// VL columns of bf16, read in place and transposed VL words of k at a time. The columns beyond the last
-// repeat it; nobody reads what they give.
+// VL columns of bf16, read in place and transposed VL words of k at a time. Columns beyond the last repeat
+// it; their results are unused.
 struct Columns {
   const char* at[VL];
   int64_t bytes;
@@ -25,7 +25,7 @@ struct Columns {
     for (int i = 0; i < VL; i++) r[i] = load_as<vu>(at[i] + word * 4);
     transpose(r);
   }
-  // The last words, with zeros after them.
+  // The last words, padded with zeros.
   void transpose_rest(int64_t word, vu* r) const {
     for (int i = 0; i < VL; i++) r[i] = vu{}, std::memcpy(&r[i], at[i] + word * 4, size_t(bytes - word * 4));
     transpose(r);

@@ -1,6 +1,6 @@
-// Causal attention inside documents, on tensor cores: a block takes 64 queries of one head and runs along the
-// keys with an online softmax. While scores are made of one tile of keys its values arrive, and while these
-// are weighed, the next keys.
+// Causal attention inside documents, on tensor cores: a block takes 64 queries of one head and iterates over
+// the keys with an online softmax. While the scores of one tile of keys are computed, its values are loaded;
+// while those are weighted, the next keys.
 #include "floats.h"
 #include "heads_tiles.h"
 
@@ -8,8 +8,8 @@ using namespace cairn::cuda;
 
 namespace {
 
-// Turns scores into weights (unnormalised) and counts them in. `maximum` and `total` are of this thread's
-// rows; most counts in powers of two, total is this thread's share.
+// Turns scores into (unnormalised) weights and adds them to the total. `maximum` and `total` are of this
+// thread's rows. The maximum is an exponent of 2, the total is this thread's share.
 __device__ inline void weigh(
     float (&z)[kHeadRows / 8][4], float scale, float (&maximum)[2], float (&total)[2], float (&shrink)[2]) {
 #pragma unroll
@@ -21,7 +21,7 @@ __device__ inline void weigh(
       for (int c = 0; c < 2; c++) new_maximum = fmaxf(new_maximum, z[j][half * 2 + c] * scale);
     new_maximum = fmaxf(new_maximum, __shfl_xor_sync(kAllLanes, new_maximum, 1));
     new_maximum = fmaxf(new_maximum, __shfl_xor_sync(kAllLanes, new_maximum, 2));
-    // A row that has seen no key yet has no largest score.
+    // A row that has not seen a key yet has no largest score.
     const float base = new_maximum == -INFINITY ? 0.0f : new_maximum;
     shrink[half] = exp2_fast(maximum[half] - base);
     maximum[half] = new_maximum;
@@ -43,7 +43,7 @@ __device__ inline void attend(const Attention& p) {
   constexpr int kTileBytes = kHeadRows * width * 2;
   const uint32_t queries = shared_address(shared), keys = queries + kTileBytes, values = keys + kTileBytes;
   const int head = int(blockIdx.x), kv = head / (p.heads / p.kv_heads);
-  // Last tiles see the most keys; they go first.
+  // The last tiles see the most keys, so they go first.
   RaggedTile tile;
   if (!find_tile(p.cu_seqlens + 1, p.documents, kHeadRows, int(gridDim.y - 1 - blockIdx.y), tile)) return;
   const int lane = int(threadIdx.x) % kWarp, row = int(threadIdx.x) / kWarp * 16,
@@ -55,7 +55,7 @@ __device__ inline void attend(const Attention& p) {
   group_copies();
 
   const float scale = p.scale * kLog2E;
-  // A sink is a score that was there first and has no value.
+  // A sink is an initial score without a value.
   const float sink = p.sinks ? load_float(p.sinks, p.sinks_dtype, head) * kLog2E : -INFINITY;
   float maximum[2] = {sink, sink}, total[2] = {};
   if (p.sinks && lane % 4 == 0) total[0] = total[1] = 1;

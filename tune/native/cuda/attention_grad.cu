@@ -1,6 +1,6 @@
-// The gradient of attention on tensor cores, in two passes that make the weights again: one takes 64 queries
-// and runs along the keys for dq, the other takes 64 keys and runs along the queries of all heads that read
-// them for dk and dv. Each sum belongs to one warp, in a fixed order.
+// The gradient of attention on tensor cores, in two passes that compute the weights again. One takes 64
+// queries and iterates over the keys for dq; the other takes 64 keys and iterates over the queries of all
+// heads that read them for dk and dv. Each sum belongs to one warp, in a fixed order.
 #include "floats.h"
 #include "heads_tiles.h"
 
@@ -65,7 +65,7 @@ __device__ inline void grad_queries(const Attention& p) {
   write_rows<width>(p.dq, p.q_stride, head * p.width, p.width, tile.row + row, tile.end, sums, 1, 1);
 }
 
-// Queries at a time of the second pass.
+// Queries per step of the second pass.
 constexpr int kQueries = 32;
 
 template <int width>
@@ -76,7 +76,7 @@ __device__ inline void grad_keys(const Attention& p) {
   char* const space = reinterpret_cast<char*>(shared);
   const uint32_t keys = shared_address(space), values = keys + kTileBytes, stages = values + kTileBytes;
   const int kv = int(blockIdx.x), group = p.heads / p.kv_heads;
-  // First tiles are seen by the most queries.
+  // The first tiles are seen by the most queries.
   RaggedTile tile;
   if (!find_tile(p.cu_seqlens + 1, p.documents, kHeadRows, int(blockIdx.y), tile)) return;
   const int lane = int(threadIdx.x) % kWarp, row = int(threadIdx.x) / kWarp * 16;

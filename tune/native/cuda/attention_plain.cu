@@ -1,6 +1,6 @@
-// Attention and its gradient in f32, for any dtype and heads of up to 256 numbers, and what both ways share.
-// A warp takes one row of one head: each lane makes one of 32 weights at a time, then all gather what these
-// weigh, each lane its numbers of the head.
+// Attention and its gradient in f32, for any dtype and heads of up to 256 numbers, and code that both
+// variants share. A warp takes one row of one head: each lane computes one of 32 weights at a time, then all
+// lanes sum the weighted rows, each for its own columns of the head.
 #include "attention.h"
 #include "floats.h"
 #include "heads_tiles.h"
@@ -18,7 +18,7 @@ struct Row {
   float *first, *second;
 };
 
-// The row of this warp, its document, and space for what its lanes read together. `heads` are those of the
+// The row of this warp, its document, and space shared by its lanes. `heads` is the number of heads of the
 // rows.
 __device__ inline bool row_of_warp(const Attention& p, int heads, Row& to) {
   extern __shared__ uint4 shared[];
@@ -167,8 +167,8 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_dkv_plain(
   write_head(p, p.dv, p.k_stride, r.row, r.kv, dv, 1);
 }
 
-// A sink gathers what its share of each query's weights would have had of the output. A block has a head; its
-// warps take rows in turn.
+// The gradient of a sink sums the share of each query's weights that it takes from the output. A block has
+// one head; its warps take rows in turn.
 extern "C" __global__ void __launch_bounds__(256) sinks_grad(const __grid_constant__ SinksGrad p) {
   __shared__ float space[256 / kWarp + 1];
   const int lane = int(threadIdx.x) % kWarp, warps = int(blockDim.x) / kWarp, head = int(blockIdx.x);

@@ -1,8 +1,8 @@
-// Stored weights on their way to shared memory: runs of sixteen neighbours of a row, decoded and rounded to
-// bf16. Numbers are those of cpu/decode.h, bit for bit; a weight's scale for the whole tensor is left out
-// where the product puts it back.
+// Decodes stored weights on their way to shared memory: runs of sixteen neighbours of a row, decoded and
+// rounded to bf16. Numbers are bit-identical to those of cpu/decode.h. The scale of a whole weight is left
+// out if the product applies it.
 //
-// A run is fetched while the step before is multiplied: `Codes` are what waits in registers for it.
+// A run is fetched during the previous step's multiplication: `Codes` holds it in registers.
 #pragma once
 #include "codecs.h"
 #include "matmul.h"
@@ -13,12 +13,12 @@ namespace cairn::cuda {
 // Two numbers of 16 bits (f16) as floats, exactly.
 __device__ inline float2 floats_of_halves(uint32_t pair) { return {half_low(pair), half_high(pair)}; }
 
-// Codes of 8 bits: E4M3 fields shifted into f16, which makes numbers 2^-8 of what they are.
+// 8-bit codes: shifts E4M3 fields into f16, which scales numbers by 2^-8.
 struct Fp8Run {
   uint4 codes;
   float scale;
 
-  // Numbers 2·i and 2·i + 1 before they are scaled.
+  // Numbers 2·i and 2·i + 1, unscaled.
   __device__ float2 pair(int i) const {
     const uint32_t words[4] = {codes.x, codes.y, codes.z, codes.w};
     const uint32_t two = words[i / 2] >> (i % 2 * 16) & 0xffff, spread = (two & 0xff) | (two & 0xff00) << 8;
@@ -29,7 +29,7 @@ struct Fp8Run {
   }
 };
 
-// Pairs of E2M1 codes: fields shifted into f16, which makes numbers 2^-14 of what they are.
+// Pairs of E2M1 codes: shifts fields into f16, which scales numbers by 2^-14.
 __device__ inline float2 e2m1_pair(uint2 codes, int i) {
   const uint32_t byte = (i < 4 ? codes.x : codes.y) >> (i % 4 * 8) & 0xff,
                  spread = (byte & 15) | (byte >> 4) << 16;
@@ -37,7 +37,7 @@ __device__ inline float2 e2m1_pair(uint2 codes, int i) {
   return {v.x * 16384.0f, v.y * 16384.0f};
 }
 
-// One f32 scale for a tile of 128×128, or for all.
+// One f32 scale per tile of 128×128, or for all.
 template <bool is_tiled>
 struct Fp8Weight {
   using Codes = Fp8Run;
@@ -129,7 +129,7 @@ struct Mxfp4Weight {
   }
 };
 
-// Numbers come from a table of sixteen, their scales from the weight's map of 256: both in shared memory.
+// Numbers come from a table of sixteen, their scales from the weight's map of 256; both are in shared memory.
 struct Nf4Weight {
   using Codes = NibbleRun;
   static constexpr int kTableFloats = 16 + 256;

@@ -1,4 +1,4 @@
-// Random numbers of elements, the same as on the CPU: keyed by a seed, a step, a place in the program, and
+// Random numbers of elements, the same as on the CPU: keyed by a seed, a step, a stream in the program, and
 // the element.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ops that look at each element once: add, accumulate, scale, cast, dropout.
+// Elementwise ops: add, accumulate, scale, cast, dropout.
 #include "elementwise.h"
 
 #include "draw.h"
@@ -9,7 +9,7 @@ using namespace cairn::cuda;
 
 namespace {
 
-// y[i] = combine(a[i], b[i]), eight at a time; what is left goes one by one.
+// y[i] = combine(a[i], b[i]), eight at a time, the rest one by one.
 template <class Combine>
 __device__ void map_elements(const Elementwise& p, Combine combine) {
   const int64_t packs = p.count / kPack;

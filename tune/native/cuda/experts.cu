@@ -1,4 +1,5 @@
-// Which experts a token goes to, its rows among theirs, and what they make of it put together again.
+// The choice of experts for each token, the grouping of rows by expert, and the combination of the experts'
+// outputs.
 #include "experts.h"
 
 #include "floats.h"
@@ -36,12 +37,12 @@ __device__ inline int row_of_warp() {
 
 }  // namespace
 
-// A warp a token. Choices are found one by one, the largest of those left; of equal ones the lowest.
+// One warp per token. Finds choices one by one, each the largest remaining logit; of equals the lowest id.
 extern "C" __global__ void __launch_bounds__(kThreads) route(const __grid_constant__ Route p) {
   const int t = row_of_warp(), lane = int(threadIdx.x) % kWarp;
   if (t >= p.tokens) return;
   const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
-  uint32_t taken = 0;  // of the numbers of this lane
+  uint32_t taken = 0;  // one bit per number of this lane
   float maximum = 0, total = 0;
   for (int j = 0; j < p.top_k; j++) {
     float best = -INFINITY;
@@ -89,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) route_grad(const __grid_c
   }
 }
 
-// A block an expert: how many choices are of it.
+// One block per expert: counts its choices.
 extern "C" __global__ void __launch_bounds__(kThreads) count_choices(const __grid_constant__ ExpertOrder p) {
   __shared__ int space[kWarps + 1];
   int count = 0;
@@ -101,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) count_choices(const __gri
   if (threadIdx.x == 0) p.counts[blockIdx.x] = count;
 }
 
-// A warp an expert: its choices in order take the places behind those of the experts before.
+// One warp per expert: its choices, in order, follow those of the previous experts.
 extern "C" __global__ void __launch_bounds__(kWarp) place_choices(const __grid_constant__ ExpertOrder p) {
   const int lane = int(threadIdx.x), expert = int(blockIdx.x);
   int place = 0;
@@ -136,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) expert_adapters(
   p.y[place] = adapter < 0 ? -1 : expert * p.slots + adapter;
 }
 
-// A block a token; its choices are added in their order.
+// One block per token. Its choices are added in order.
 extern "C" __global__ void __launch_bounds__(kThreads) combine(const __grid_constant__ Combine p) {
   const int64_t t = blockIdx.x;
   for (int64_t i = threadIdx.x; i < p.columns; i += kThreads) {
@@ -155,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) combine(const __grid_cons
   }
 }
 
-// A block a choice.
+// One block per choice.
 extern "C" __global__ void __launch_bounds__(kThreads) combine_grad(const __grid_constant__ Combine p) {
   __shared__ float space[kWarps + 1];
   const int64_t choice = blockIdx.x, t = choice / p.top_k;
@@ -172,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) combine_grad(const __grid
   if (threadIdx.x == 0) p.dweights[choice] = product;
 }
 
-// A thread a column of an expert, from its first row to its last.
+// One thread per column of an expert, from its first row to its last.
 extern "C" __global__ void __launch_bounds__(kThreads) expert_bias_grad(
     const __grid_constant__ ExpertBiasGrad p) {
   const int column = int(first_of_thread()), e = int(blockIdx.y);
@@ -183,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) expert_bias_grad(
   p.dbias[int64_t(e) * p.columns + column] = sum;
 }
 
-// A warp a span of rows, whose sums it keeps in memory of its own, each number a lane's.
+// One warp per span of rows. It keeps the sums in memory of its own, each number owned by a lane.
 constexpr int kRowsPerSum = 64;
 
 extern "C" __global__ void __launch_bounds__(kWarp) balance_spans(const __grid_constant__ Balance p) {

@@ -17,7 +17,7 @@ __device__ inline void store_float(void* data, Dtype dtype, int64_t at, float va
   else static_cast<uint16_t*>(data)[at] = encode_bf16(value);
 }
 
-// Eight at once, from an element whose number is a multiple of 8 in memory that is 16-byte aligned.
+// Eight elements at once, from an index that is a multiple of 8 in 16-byte-aligned memory.
 constexpr int kPack = 8;
 
 __device__ inline void load_pack(const void* data, Dtype dtype, int64_t at, float (&out)[kPack]) {
@@ -50,7 +50,7 @@ __device__ inline void store_pack(void* data, Dtype dtype, int64_t at, const flo
       make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
 }
 
-// The first element of this thread, and how far it is to its next, where threads take elements in turn.
+// The first element of this thread, and the stride to its next, if threads take elements in turn.
 __device__ inline int64_t first_of_thread() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline int64_t threads_of_grid() { return int64_t(gridDim.x) * blockDim.x; }
 

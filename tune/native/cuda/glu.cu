@@ -81,7 +81,7 @@ extern "C" __global__ void clamped_glu(const __grid_constant__ ClampedGlu p) {
   }
 }
 
-// What was clamped does not move with x.
+// A clamped value has no gradient.
 extern "C" __global__ void clamped_glu_grad(const __grid_constant__ ClampedGlu p) {
   for (int64_t i = first_of_thread(); i < p.count; i += threads_of_grid()) {
     const float gate = load_float(p.x, p.dtype, 2 * i), up = load_float(p.x, p.dtype, 2 * i + 1);

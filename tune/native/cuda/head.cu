@@ -1,5 +1,5 @@
-// What head and loss and the log-probabilities of tokens do to logits, a block a row: logits are read once
-// for their largest and their sum, and once more where they turn into their gradient in place.
+// Processing of logits for head and loss and the log-probabilities of tokens, one block per row: logits are
+// read once for their maximum and their sum, and once more to be replaced by their gradient.
 #include "head.h"
 
 #include "floats.h"
@@ -18,8 +18,8 @@ __device__ inline float logit(const uint16_t* z, int64_t i) { return decode_bf16
 __device__ inline void put_logit(float* z, int64_t i, float value) { z[i] = value; }
 __device__ inline void put_logit(uint16_t* z, int64_t i, float value) { z[i] = encode_bf16(value); }
 
-// Calls body(logit) for this thread's share of a row and stores what it returns; 16 bytes at a time where the
-// row begins at a multiple of that and ends at one.
+// Calls body(logit) for this thread's share of a row and stores its result. Uses 16-byte accesses if the row
+// starts and ends at a multiple of 16 bytes.
 template <bool stores, class T, class Body>
 __device__ inline void over_row(T* z, int64_t n, Body body) {
   constexpr int kEach = 16 / sizeof(T);
@@ -46,7 +46,7 @@ struct Softmax {
   float maximum, sum;
 };
 
-// The largest logit of a row, and the sum of exp(z − most).
+// The largest logit of a row, and the sum of exp(z − maximum).
 template <class T>
 __device__ inline Softmax softmax_of(T* z, int64_t n) {
   __shared__ float space[kThreads / kWarp + 1];
@@ -84,7 +84,7 @@ __device__ inline void loss_row(const LogitRows& p, T* z, int64_t row) {
   p.losses[row] = logf(s.sum) + (s.maximum - wanted);
 }
 
-// The row of the op that a row of logits is, or −1 past the last.
+// The op's row of a row of logits, or −1 past the last.
 __device__ inline int live_row(const LogitRows& p) {
   const int at = p.first + int(blockIdx.x);
   return at < *p.live_count ? p.live[at] : -1;
@@ -101,7 +101,7 @@ __device__ inline void score_row(const LogitRows& p, T* z) {
   p.logps[row] = logit(z, p.targets[row]) - lse;
 }
 
-// Leaves d · (onehot − softmax).
+// Replaces the logits by d · (onehot − softmax).
 template <class T>
 __device__ inline void grad_row(const LogitRows& p, T* z) {
   const int row = live_row(p);
@@ -144,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) sum_losses(const __grid_c
   if (threadIdx.x == 0) *p.loss = float(sum);
 }
 
-// Numbers of the rows that have a target, in order: one warp.
+// Lists the indices of the rows that have a target, in order. One warp.
 extern "C" __global__ void __launch_bounds__(kWarp) find_live_rows(const __grid_constant__ LiveRows p) {
   const int lane = int(threadIdx.x);
   int count = 0;

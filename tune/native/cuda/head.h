@@ -6,11 +6,11 @@
 
 namespace cairn::cuda {
 
-// Rows of logits, from row `first` of the op's on; they turn into their own gradient in place.
+// Rows of logits, starting at row `first` of the op. They are replaced by their own gradient.
 struct LogitRows {
   void* logits;
   const int32_t* targets;
-  // Where rows without a target are left out: the numbers of those with one, and how many they are.
+  // If rows without a target are excluded: the indices of those with one, and their number.
   const int32_t* live;
   const int32_t* live_count;
   float* losses;
@@ -38,8 +38,8 @@ struct LiveRows {
   int32_t tokens, vocab, padding;
 };
 
-// Rows live[first …] of `from` side by side in `to`, or the other way round; bytes of a row are whole halves
-// of a word. Rows past the last are zeros.
+// Copies rows live[first …] of `from` to consecutive rows of `to`, or the reverse. A row is a
+// whole number of 16-bit units. Rows past the last are zeros.
 struct MovedRows {
   const uint16_t* from;
   uint16_t* to;

@@ -1,4 +1,4 @@
-// qk_norm_rope and its gradients: a warp a head.
+// qk_norm_rope and its gradients: one warp per head.
 #include "floats.h"
 #include "norms.h"
 #include "warp.h"
@@ -17,7 +17,7 @@ struct HeadRow {
   int lane;
 };
 
-// Which head this warp has, or false where there is none or its position is out of place.
+// Finds the head of this warp. False if there is none or its position is out of range.
 __device__ bool find_head(const HeadNorm& p, HeadRow& place) {
   place.lane = int(threadIdx.x) % kWarp;
   place.head = int64_t(blockIdx.x) * kWarps + threadIdx.x / kWarp;
@@ -38,7 +38,7 @@ __device__ float weight_at(const HeadNorm& p, int i) {
   return p.offset == 0 ? w : p.offset + w;
 }
 
-// body(i, number i of the head after a rotation by `direction` of what `number` gives), each i once.
+// body(i, number i of the head after a rotation by `direction` of the values of `number`), once for each i.
 template <class Number, class Body>
 __device__ void rotate(const HeadNorm& p, const HeadRow& place, float direction, Number number, Body body) {
   const int half = p.rotated / 2;
@@ -51,8 +51,8 @@ __device__ void rotate(const HeadNorm& p, const HeadRow& place, float direction,
   for (int i = p.rotated + place.lane; i < p.width; i += kWarp) body(i, number(i));
 }
 
-// The usual heads, which rotate whole: a lane keeps kEach numbers of either half in registers, so that all is
-// read once.
+// The usual heads, all of whose dimensions rotate: a lane keeps kEach numbers of either half in registers, so
+// that everything is read once.
 template <int kEach>
 struct Halves {
   float low[kEach], high[kEach];
@@ -185,7 +185,7 @@ extern "C" __global__ void qk_norm_rope_grad(const __grid_constant__ HeadNorm p)
   });
 }
 
-// A block a span of rows, a thread a number of the head: rows are summed in spans of fixed size.
+// One block per span of rows, one thread per number of the head: rows are summed in spans of fixed size.
 extern "C" __global__ void qk_norm_rope_weight_grad(const __grid_constant__ HeadNorm p) {
   const int half = p.rotated / 2;
   const int64_t from = int64_t(blockIdx.x) * kRowsPerSum;
@@ -212,7 +212,7 @@ extern "C" __global__ void qk_norm_rope_weight_grad(const __grid_constant__ Head
   }
 }
 
-// Spans in order.
+// Sums the spans in order.
 extern "C" __global__ void qk_norm_rope_weight_sum(const __grid_constant__ HeadNorm p) {
   const int64_t spans = (p.rows + kRowsPerSum - 1) / kRowsPerSum;
   for (int i = threadIdx.x; i < p.width; i += blockDim.x) {

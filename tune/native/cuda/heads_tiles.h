@@ -1,5 +1,5 @@
-// Tiles of rows of one head in shared memory, for attention on tensor cores: rows of queries or keys, `width`
-// numbers each, of which a head has as many or fewer; the others are zeros.
+// Tiles of rows of one head in shared memory, for attention on tensor cores: rows of queries or keys with
+// `width` numbers each. If the head has fewer, the others are zeros.
 #pragma once
 #include "attention.h"
 #include "ragged.h"
@@ -12,7 +12,7 @@ constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 // Four warps, each with sixteen rows of a tile.
 constexpr int kHeadThreads = 128, kHeadRows = 64;
 
-// Copies rows [row, row + rows) of a head, those from `end` on as zeros.
+// Copies rows [row, row + rows) of a head. Those from `end` on are zeros.
 template <int width, int rows>
 __device__ inline void copy_rows(
     uint32_t tile, const void* data, int stride, int column, int head_width, int row, int end) {
@@ -70,7 +70,8 @@ __device__ inline void multiply_rows(
   }
 }
 
-// sums (16, width) += weights (16, rows), in registers as sums are, rounded to bf16, · rows of `right`.
+// sums (16, width) += weights (16, rows) · rows of `right`. The weights are in registers in the layout of
+// sums, and are rounded to bf16.
 template <int width, int rows>
 __device__ inline void multiply_weights(
     const float (&weights)[rows / 8][4], uint32_t right, float (&sums)[width / 8][4]) {
@@ -89,7 +90,7 @@ __device__ inline void multiply_weights(
   }
 }
 
-// Writes sixteen rows of sums from row `row` on; `by` are factors of the upper and the lower eight.
+// Writes sixteen rows of sums from row `row` on. `by` are factors of the upper and the lower eight.
 template <int width>
 __device__ inline void write_rows(void* data, int stride, int column, int head_width, int row, int end,
     const float (&sums)[width / 8][4], float by_upper, float by_lower) {
@@ -107,7 +108,7 @@ __device__ inline void write_rows(void* data, int stride, int column, int head_w
   }
 }
 
-// Whether the query at a row sees a key; both are rows of the same document.
+// Whether the query at a row sees a key. Both are rows of the same document.
 __device__ inline bool sees(int query, int key, int window) {
   return key <= query && (window == 0 || key > query - window);
 }

@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(128, 4) matmul_tn_64(const __grid_c
   multiply<64, false, false, PlainRight>(p);
 }
 
-// Adds up what the blocks that shared out k have summed, in their order.
+// Adds up the partial sums of the blocks that share k, in order.
 extern "C" __global__ void __launch_bounds__(256) matmul_finish(const __grid_constant__ Matmul p) {
   const int64_t count = int64_t(p.m) * p.n;
   for (int64_t i = first_of_thread(); i < count; i += threads_of_grid()) {

@@ -1,5 +1,5 @@
-// Products in f32 arithmetic, for operands of any strides: 64×64 numbers of the result a block, each a single
-// chain of multiply-adds along k. Not for speed; what runs in f32 is small or is a test.
+// Products in f32 arithmetic, for operands with any strides: each block computes 64×64 numbers of the result,
+// each a single chain of multiply-adds along k. Not optimised: f32 products are small or part of tests.
 #include "floats.h"
 #include "matmul_f32.h"
 #include "work.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kTile = 64, kDepth = 16, kOwn = 4, kThreads = 256;
 
-// Copies rows [first, first + kTile) of an operand, numbers [k0, k0 + kDepth) along k; zeros past the ends.
+// Copies rows [first, first + kTile) of an operand, numbers [k0, k0 + kDepth) along k. Zeros past the ends.
 __device__ inline void load_tile(
     const PlainOperand& o, int64_t skip, int first, int count, int k0, int k, float (*to)[kTile + 1]) {
   for (int i = int(threadIdx.x); i < kTile * kDepth; i += kThreads) {

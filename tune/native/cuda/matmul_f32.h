@@ -4,7 +4,7 @@
 
 namespace cairn::cuda {
 
-// Floats of a matrix: rows of the result's rows or columns, numbers along k.
+// Floats of a matrix: rows are the result's rows or columns, numbers run along k.
 struct PlainOperand {
   const void* data;
   int64_t row_stride, k_stride;

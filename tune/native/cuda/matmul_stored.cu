@@ -1,5 +1,5 @@
-// Products with a stored weight, whose codes become bf16 between memory and shared memory: a·bᵀ (nt) and a·b
-// (nn), for every storage.
+// Products with a stored weight, whose codes are decoded to bf16 between memory and shared memory: a·bᵀ (nt)
+// and a·b (nn), for every storage.
 #include "decode.h"
 #include "matmul_tiles.h"
 
@@ -38,7 +38,7 @@ struct StoredRight {
     if (is_there) weight.fetch(r, c, codes);
   }
 
-  // Halves of a run go to shared memory in an order in which eight threads write to different banks.
+  // Writes the halves of a run in an order in which eight threads access different banks.
   __device__ void put(char* tile) const {
     uint32_t words[8] = {};
     if (is_there) weight.decode(codes, words);

@@ -1,9 +1,9 @@
 // Tiled matmul on tensor cores, shared by the kernels of matmul*.cu.
 //
-// A block makes a square tile of the result. It walks along k in steps of 32: while it multiplies one step
-// from shared memory, copies of the next ones are on their way. Each of its warps keeps a part of the tile's
-// sums in registers. The second pair's steps follow those of the first, into the same sums. A sum's order is
-// that of k, whatever the tile; where k is shared out over blocks, how follows from the shape.
+// A block computes a square tile of the result. It iterates over k in steps of 32: while it multiplies one
+// step from shared memory, asynchronous copies load the next ones. Each of its warps keeps a part of the
+// tile's sums in registers. The second pair's steps follow those of the first, into the same sums. A sum's
+// order is that of k, for any tile; if blocks share k, the division depends only on the shape.
 #pragma once
 #include "work.h"
 
@@ -18,8 +18,8 @@ struct TileShape {
                        kWarpsN = size / kWarpN, kPartsM = kWarpM / 16, kPartsN = kWarpN / 8;
 };
 
-// A right operand that is copied as it is. Others decode it: they fetch the codes of a step into registers,
-// and put what they make of them into shared memory once the step before is done.
+// A right operand that is copied unchanged. Others decode it: they fetch the codes of a step into registers,
+// and store the decoded numbers in shared memory once the previous step is done.
 struct PlainRight {
   static constexpr bool kDecodes = false;
   __device__ PlainRight(const Matmul&, const ResultTile&) {}
@@ -27,7 +27,7 @@ struct PlainRight {
   __device__ void put(char*) const {}
 };
 
-// One block of a product; `a_along_k` and `b_along_k` say which of an operand's sides its rows lie along.
+// One block of a product. `a_along_k` and `b_along_k` say whether the rows of an operand run along k.
 template <int size, bool a_along_k, bool b_along_k, class Right>
 __device__ inline void multiply(const Matmul& p) {
   using Shape = TileShape<size>;

@@ -1,6 +1,6 @@
-// Products on sm_90's tensor cores, which take their operands from shared memory by themselves: tiles of
-// 128×256, or 128×128 where those are too few. Otherwise as matmul_tiles.h has it, in steps of 64. Copies run
-// two steps ahead of the products, and products of one step go on while the next are prepared.
+// Products on sm_90's tensor cores, which read their operands directly from shared memory: tiles of 128×256,
+// or 128×128 if there are too few of those. Otherwise as in matmul_tiles.h, in steps of 64. Copies run two
+// steps ahead of the products, and the products of one step run while the next are prepared.
 #include "work.h"
 
 using namespace cairn::cuda;
@@ -53,7 +53,7 @@ __device__ inline void multiply_groups(const Matmul& p) {
       }
     }
     group_products();
-    // The buffer asked for is that of two steps ago, whose products all warps have awaited.
+    // This overwrites the buffer of two steps ago, whose products all warps have awaited.
     start_copy();
     await_products<1>();
     if (p.grid != Grid::none && w.ends_head(step)) {
@@ -74,7 +74,7 @@ __device__ inline void multiply_groups(const Matmul& p) {
 
 #else
 
-// Other architectures do not launch these.
+// Never launched on other architectures.
 template <int columns, bool a_along_k, bool b_along_k>
 __device__ inline void multiply_groups(const Matmul&) {
   __trap();

@@ -1,4 +1,4 @@
-// rms_norm and its gradients: a block a row. A row is read twice, the second time from the near caches.
+// rms_norm and its gradients: one block per row. A row is read twice, the second time from the near caches.
 #include "norms.h"
 
 #include "floats.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWarps = 8;
 
-// body(i, n values from column i on), n at a time as rows allow.
+// body(i, n values from column i on), n at a time if the row allows it.
 template <class Body>
 __device__ void over_columns(int64_t columns, Body body) {
   if (columns % kPack == 0)
@@ -77,7 +77,7 @@ extern "C" __global__ void rms_norm_grad(const __grid_constant__ RmsNorm p) {
   });
 }
 
-// A thread a column, from the first row to the last.
+// One thread per column, from the first row to the last.
 extern "C" __global__ void rms_norm_weight_grad(const __grid_constant__ RmsNorm p) {
   const int64_t column = first_of_thread();
   if (column >= p.columns) return;

@@ -9,7 +9,7 @@ using namespace cairn::cuda;
 
 namespace {
 
-// One step of every number, in f32; what is the same for all of them is worked out by one thread a block.
+// One step of every number, in f32. One thread per block computes the common factors.
 struct Update {
   float beta1, beta2, eps, keep, rate, factor, correct1, correct2;
 
@@ -61,7 +61,7 @@ extern "C" __global__ void adamw(const __grid_constant__ Adamw p) {
   }
 }
 
-// A block a block of the states, a thread a number.
+// One block per block of the states, one thread per number.
 extern "C" __global__ void adamw_8bit(const __grid_constant__ Adamw8 p) {
   __shared__ Update update;
   __shared__ float m_map[256], v_map[256], space[kWarps];
@@ -77,7 +77,7 @@ extern "C" __global__ void adamw_8bit(const __grid_constant__ Adamw8 p) {
     v = v_map[p.v[at]] * p.v_scales[block];
     p.p[at] = update(p.p[at], load_float(p.g, p.g_dtype, at), m, v);
   }
-  // The sums hold barriers: nobody writes a scale before all have read it.
+  // block_max contains barriers, so all threads have read the scale before one writes it.
   const float m_amax = block_max(fabsf(m), space), v_amax = block_max(fabsf(v), space);
   if (threadIdx.x == 0) {
     p.m_scales[block] = m_amax;

@@ -29,7 +29,7 @@ struct Adamw {
   Dtype g_dtype;
 };
 
-// In place. The maps are the numbers of the 256 codes of either moment, ascending.
+// In place. The maps are the numbers of the 256 codes of each moment, ascending.
 struct Adamw8 {
   float* p;
   const void* g;

@@ -1,5 +1,4 @@
-// Blocks of a stored dtype from floats. The rules are those of tune/ops/src/codecs/blocks.ts, rounding by
-// rounding.
+// Converts floats to blocks of a stored dtype. Follows tune/ops/src/codecs/quantize.ts rounding by rounding.
 #include "quantize.h"
 
 #include "floats.h"
@@ -24,7 +23,7 @@ __device__ float max_abs(const Quantize& p, int64_t at, int64_t n) {
   return amax;
 }
 
-// Two nibbles a byte.
+// Two nibbles per byte.
 template <bool high_first, class Encode>
 __device__ void put_nibbles(const Quantize& p, int64_t at, int64_t n, Encode encode) {
   for (int64_t i = at; i < at + n; i += 2) {
@@ -49,7 +48,7 @@ extern "C" __global__ void quantize_amax(const __grid_constant__ Quantize p) {
   if (threadIdx.x == 0) *p.amax = amax;
 }
 
-// A thread a word of two numbers; rows that fill the last group are zero.
+// One thread per word of two numbers. Padding rows of the last group are zero.
 extern "C" __global__ void quantize_bf16_vnni(const __grid_constant__ Quantize p) {
   const int64_t words = p.columns / 2, rows = (p.rows + kVnniRows - 1) / kVnniRows * kVnniRows;
   for (int64_t i = first_of_thread(); i < rows * words; i += threads_of_grid()) {
@@ -65,7 +64,7 @@ extern "C" __global__ void quantize_bf16_vnni(const __grid_constant__ Quantize p
   }
 }
 
-// A block a tile.
+// One block per tile.
 extern "C" __global__ void quantize_fp8_tiles(const __grid_constant__ Quantize p) {
   __shared__ float space[kWarps];
   const int64_t across = (p.columns + kFp8Tile - 1) / kFp8Tile;
@@ -93,7 +92,7 @@ extern "C" __global__ void quantize_fp8_tensor(const __grid_constant__ Quantize 
     bytes_of(p.part[0])[i] = uint8_t(encode_minifloat(kE4m3, load_float(p.x, p.dtype, i) * inverse));
 }
 
-// A thread a block of the format.
+// One thread per block of the format.
 extern "C" __global__ void quantize_nvfp4(const __grid_constant__ Quantize p) {
   const float amax = *p.amax;
   if (first_of_thread() == 0) *floats_of(p.part[2]) = amax / (kE4m3Max * kE2m1Max);
@@ -135,8 +134,8 @@ extern "C" __global__ void quantize_nf4(const __grid_constant__ Quantize p) {
   }
 }
 
-// The mean of all scales: one block fetches, its first thread adds, in the order of the CPU, so that every
-// bit is the same.
+// The mean of all scales: one block loads them and its first thread adds them, in the order of the CPU, so
+// that every bit is the same.
 extern "C" __global__ void quantize_nf4_offset(const __grid_constant__ Quantize p) {
   constexpr int kChunk = 4096;
   __shared__ float chunk[kChunk];
@@ -153,7 +152,7 @@ extern "C" __global__ void quantize_nf4_offset(const __grid_constant__ Quantize 
   if (threadIdx.x == 0) *floats_of(p.part[3]) = float(sum / double(blocks));
 }
 
-// A block a group of scales.
+// One block per group of scales.
 extern "C" __global__ void quantize_nf4_scales(const __grid_constant__ QuantizeScales given) {
   __shared__ float numbers[256], space[kWarps];
   const Quantize& p = given.of;

@@ -6,11 +6,11 @@
 
 namespace cairn::cuda {
 
-// x in the parts of a stored dtype, as core/layout.h has them.
+// x in the parts of a stored dtype, as in core/layout.h.
 struct Quantize {
   const void* x;
   void* part[5];
-  // Largest magnitudes of spans, and that of all.
+  // Largest magnitudes of the spans, and of the whole.
   float* partial;
   float* amax;
   // nf4: the scale of each block before it is rounded.

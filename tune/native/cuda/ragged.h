@@ -1,5 +1,5 @@
 // Tiles of rows that belong to spans of different lengths: the rows of experts, the tokens of documents. Each
-// span begins with a tile of its own. A grid has as many tiles as there can be; where spans end is data.
+// span starts with its own tile. A grid has the maximum number of tiles, because the ends of spans are data.
 #pragma once
 #include <cstdint>
 
@@ -9,12 +9,12 @@ namespace cairn::cuda {
 
 struct RaggedTile {
   int span;
-  // First row of the span and of the tile; where the span ends.
+  // First row of the span and of the tile; end of the span.
   int start, row, end;
 };
 
-// Tile `index` of `size` rows, where spans end at `ends`; false past the last. All lanes of a warp look
-// together.
+// Finds tile `index` of `size` rows for spans that end at `ends`. False past the last. All lanes of a warp
+// search together.
 __device__ inline bool find_tile(const int32_t* ends, int spans, int size, int index, RaggedTile& to) {
   const int lane = int(threadIdx.x) % kWarp;
   for (int first = 0, before = 0; first < spans; first += kWarp) {

@@ -1,5 +1,5 @@
-// Rounding of a left operand to the grid of a small format, sixteen neighbours of a row at a time; bit for
-// bit that of cpu/round.h, which says why numbers on these grids are exact in bf16.
+// Rounds a left operand to the grid of a small format, sixteen neighbours of a row at a time. Bit-identical
+// to cpu/round.h, which explains why numbers on these grids are exact in bf16.
 #pragma once
 #include "codecs.h"
 #include "matmul.h"
@@ -11,8 +11,8 @@ __device__ inline float with_sign(float size, float of) {
   return float_of((bits_of(size) & 0x7fffffff) | (bits_of(of) & 0x80000000));
 }
 
-// To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples
-// of 2^(least - mantissa).
+// To nearest, ties to even, saturating: keeps `mantissa` bits of numbers from 2^min_exponent on; below that,
+// multiples of 2^(min_exponent - mantissa).
 template <int mantissa, int min_exponent>
 __device__ inline float round_nearest(float v, float max_value) {
   constexpr int drop = 23 - mantissa;
@@ -21,7 +21,7 @@ __device__ inline float round_nearest(float v, float max_value) {
   const uint32_t bits = bits_of(size);
   const float normal =
       float_of((bits + ((1u << (drop - 1)) - 1) + ((bits >> drop) & 1)) & ~((1u << drop) - 1));
-  // Adding 1.5 · 2^23 units and taking them back rounds to whole units.
+  // Adding and subtracting 1.5 · 2^23 units rounds to whole units.
   const float magic = 1.5f * power_of_two(23 + min_exponent - mantissa), below = (size + magic) - magic;
   return with_sign(size < power_of_two(min_exponent) ? below : normal, v);
 }
@@ -30,7 +30,7 @@ __device__ inline float round_e4m3(float v) { return round_nearest<3, -6>(v, 448
 __device__ inline float round_e5m2(float v) { return round_nearest<2, -14>(v, 57344); }
 __device__ inline float round_e2m1(float v) { return round_nearest<1, 0>(v, 6); }
 
-// Up where the uniform number is below the fraction between two neighbours.
+// Rounds up if the uniform number is below the fraction between two neighbours.
 __device__ inline float round_e2m1_stochastic(float v, float uniform) {
   const float magnitude = float_of(bits_of(v) & 0x7fffffff), size = magnitude < 8 ? magnitude : 8;
   const uint32_t power = bits_of(size > 1 ? size : 1) & 0x7f800000;
@@ -39,7 +39,7 @@ __device__ inline float round_e2m1_stochastic(float v, float uniform) {
   return with_sign(rounded < 6 ? rounded : 6, v);
 }
 
-// What numbers are multiplied by before they are rounded; as rounding_of in cpu/linear_rounding.h.
+// The factor before rounding, as in rounding_of of cpu/linear_rounding.h.
 __device__ inline float encode_factor(Grid grid, float a_amax) {
   const bool is_nvfp4 = grid == Grid::nvfp4 || grid == Grid::nvfp4_stochastic;
   const float max_value = is_nvfp4             ? 448.0f * 6.0f
@@ -72,7 +72,7 @@ __device__ inline void draw(const RandomKey& key, int64_t first, float (&to)[16]
   }
 }
 
-// Rounds sixteen numbers of a row that start a block; those past its end are zero.
+// Rounds sixteen numbers of a row that start a block. Those past its end are zero.
 __device__ inline void round_run(
     Grid grid, float encode, const RandomKey& key, int64_t first, float (&values)[16]) {
   if (grid == Grid::e4m3 || grid == Grid::e5m2) {

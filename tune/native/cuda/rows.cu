@@ -7,7 +7,7 @@
 using namespace cairn;
 using namespace cairn::cuda;
 
-// A block a row.
+// One block per row.
 extern "C" __global__ void embed(const __grid_constant__ Embed p) {
   const int64_t t = blockIdx.x, columns = p.table.columns;
   const int32_t id = p.ids[t];
@@ -19,7 +19,7 @@ extern "C" __global__ void embed(const __grid_constant__ Embed p) {
   }
 }
 
-// A thread a column, from the first row to the last; the table is zero before.
+// One thread per column, from the first row to the last. The table must be zero.
 extern "C" __global__ void embed_grad(const __grid_constant__ EmbedGrad p) {
   const int64_t column = first_of_thread();
   if (column >= p.columns) return;
@@ -46,7 +46,7 @@ extern "C" __global__ void columns_grad(const __grid_constant__ Columns p) {
   }
 }
 
-// A thread a column, from the first row to the last.
+// One thread per column, from the first row to the last.
 extern "C" __global__ void column_sums(const __grid_constant__ ColumnSums p) {
   const int64_t column = first_of_thread();
   if (column >= p.columns) return;
@@ -55,7 +55,7 @@ extern "C" __global__ void column_sums(const __grid_constant__ ColumnSums p) {
   p.sums[column] = sum;
 }
 
-// A block a row; −1 is a row of zeros.
+// One block per row; −1 is a row of zeros.
 extern "C" __global__ void gather_rows(const __grid_constant__ GatherRows p) {
   const int32_t row = p.rows[blockIdx.x];
   const bool is_wrong = row < -1 || row >= p.limit;

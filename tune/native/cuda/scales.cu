@@ -1,4 +1,4 @@
-// Numbers that stand for a whole tensor: the largest magnitude, its history, and the sum of squares.
+// Values of a whole tensor: the largest magnitude, its history, and the sum of squares.
 #include "scales.h"
 
 #include "floats.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr int kWarps = 8;
 }
 
-// A block a span.
+// One block per span.
 extern "C" __global__ void amax(const __grid_constant__ Reduce p) {
   __shared__ float space[kWarps];
   const float amax = block_max(span_max(p.x, p.dtype, p.count, blockIdx.x), space);
@@ -39,7 +39,7 @@ extern "C" __global__ void sum_squares(const __grid_constant__ Reduce p) {
   if (threadIdx.x == 0) p.partial[blockIdx.x] = sum;
 }
 
-// In double, in an order of its own that depends on the number of spans alone.
+// Sums in double, in an order that depends only on the number of spans.
 extern "C" __global__ void sum_of_spans(const __grid_constant__ Reduce p) {
   __shared__ double space[kWarps];
   double sum = 0;
@@ -48,7 +48,7 @@ extern "C" __global__ void sum_of_spans(const __grid_constant__ Reduce p) {
   if (threadIdx.x == 0) *p.y = float(sum);
 }
 
-// Histories are short: one thread.
+// Histories are short, so one thread is enough.
 extern "C" __global__ void delayed_amax(const __grid_constant__ History p) {
   float past = 0;
   for (int64_t i = 1; i < p.count; i++) past = fmaxf(past, fabsf(p.history[i]));

@@ -6,7 +6,7 @@
 
 namespace cairn::cuda {
 
-// A number from all of x: in the first launch one of each span, in `partial`.
+// Reduces x to one number. The first launch writes one number per span to `partial`.
 struct Reduce {
   const void* x;
   float* partial;

@@ -1,6 +1,6 @@
-// Operands that a product cannot read as they are: other dtypes, rows that do not start where copies of 16
-// bytes may, left sides that are rounded to a small format. They become bf16, or f32, in a scratch. Up to
-// four matrices in one launch; a thread takes sixteen neighbours of a row.
+// Converts operands that a product cannot read directly: other dtypes, rows without 16-byte alignment, left
+// sides that are rounded to a small format. They become bf16 or f32 in scratch. Up to four matrices per
+// launch; a thread takes sixteen neighbours of a row.
 #include "stage.h"
 
 #include "floats.h"

@@ -1,5 +1,5 @@
-// Stored weights on a card: where their parts lie, and their numbers one by one. Products decode more at once
-// in a way of their own.
+// Stored weights on a card: the locations of their parts, and single decoded numbers. Products have their own
+// code that decodes more at once.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace cairn::cuda {
 
-// A matrix as it is stored: row-major with `columns` to a row; parts as core/layout.h has them.
+// A stored matrix: row-major with `columns` per row, parts as in core/layout.h.
 struct Stored {
   Dtype dtype;
   int32_t padding;

@@ -1,7 +1,7 @@
-// Tiles of bf16 operands in shared memory, and the fragments that tensor cores take of them.
+// Tiles of bf16 operands in shared memory, and their fragments for tensor cores.
 //
-// Chunks of 16 bytes are what copies write and load_matrices reads, eight rows at once. They are stored with
-// their number in the row exclusive-or'ed by the row, so that these eight lie in different banks.
+// Copies write chunks of 16 bytes, and load_matrices reads eight rows of them at once. A chunk is stored at
+// its index in the row XORed with the row, so that these eight are in different banks.
 #pragma once
 #include <cstdint>
 
@@ -9,10 +9,10 @@
 
 namespace cairn::cuda {
 
-// Numbers along k of a tile: a step.
+// Numbers along k of a tile: one step.
 constexpr int kStep = 32;
 
-// Where chunk `chunk` of row `row` lies in a tile with rows of `width` numbers.
+// Address of chunk `chunk` of row `row` in a tile with rows of `width` numbers.
 template <int width>
 __device__ inline uint32_t chunk_at(int row, int chunk) {
   static_assert(width == 32 || width % 64 == 0);
@@ -20,14 +20,14 @@ __device__ inline uint32_t chunk_at(int row, int chunk) {
   return uint32_t(row * width * 2 + swizzled * 16);
 }
 
-// The same in a tile whose rows, `rows` of them, lie across k: panels of 64 columns, one after the other.
+// The same in a tile whose `rows` rows run across k: panels of 64 columns, one after the other.
 template <int rows>
 __device__ inline uint32_t panel_chunk_at(int row, int chunk) {
   return uint32_t(chunk / 8 * rows * 128) + chunk_at<64>(row, chunk % 8);
 }
 
-// A tile of `size` rows or columns of an operand and `depth` along k. Its rows in shared memory are those
-// that lie in a row of memory: along k, or across.
+// A tile of `size` rows or columns of an operand and `depth` along k. Its rows in shared memory are rows of
+// memory: along k, or across.
 template <bool along_k, int size, int threads, int depth = kStep>
 struct OperandTile {
   static constexpr int kBytes = size * depth * 2, kChunksOfRow = (along_k ? depth : size) / 8,
@@ -35,10 +35,10 @@ struct OperandTile {
 
   const uint16_t* from;
   int64_t pass, step;
-  // Rows or columns across k that are left from the first of this thread's on.
+  // Remaining rows or columns across k, counted from this thread's first.
   int left, row, chunk;
 
-  // `first` is the first of `count` rows or columns across k that the tile has.
+  // `first` is the first of the tile's `count` rows or columns across k.
   __device__ OperandTile(const uint16_t* base, int64_t ld, int first, int count)
       : row(int(threadIdx.x) / kChunksOfRow), chunk(int(threadIdx.x) % kChunksOfRow) {
     if (along_k) {
@@ -53,7 +53,7 @@ struct OperandTile {
     pass = kRowsOfPass * ld;
   }
 
-  // Copies the numbers from k on, of which there are `count` in all.
+  // Copies the numbers from k on, out of `count` in all.
   __device__ void copy(uint32_t tile, int k, int count) const {
 #pragma unroll
     for (int i = 0; i < kPasses; i++) {

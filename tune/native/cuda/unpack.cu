@@ -1,5 +1,5 @@
-// A stored weight as bf16 in a scratch: for products of so many rows that decoding it in each of their tiles
-// would cost more. A thread takes sixteen neighbours of a row.
+// Decodes a stored weight to bf16 in scratch, for products with so many rows that decoding it in each of
+// their tiles would cost more. A thread takes sixteen neighbours of a row.
 #include "unpack.h"
 
 #include "decode.h"

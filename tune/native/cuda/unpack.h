@@ -4,8 +4,8 @@
 
 namespace cairn::cuda {
 
-// The weight of a product as bf16, row by row. Of `matmul` the weight counts, and whether it is without its
-// tensor's scale.
+// The weight of a product as bf16, row by row. Of `matmul`, only the weight and whether it lacks its tensor's
+// scale are used.
 struct Unpack {
   Matmul matmul;
   uint16_t* to;

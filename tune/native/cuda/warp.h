@@ -1,4 +1,4 @@
-// What the lanes of a warp and the threads of a block do together, and every PTX instruction in use, once.
+// Operations across the lanes of a warp and the threads of a block, and every PTX instruction in use, once.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,7 @@ namespace cairn::cuda {
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// Sums in an order that depends on nothing but the number of lanes; every lane gets the sum.
+// Sums in an order that depends only on the number of lanes. Every lane gets the sum.
 template <class T>
 __device__ inline T warp_sum(T value) {
   for (int step = kWarp / 2; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
@@ -20,8 +20,8 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-// Sums over a block of whole warps; every thread gets the sum. `space` has one T a warp and one more, and is
-// free again when the call returns.
+// Sums over a block of whole warps. Every thread gets the sum. `space` has one T per warp and one more, and
+// may be reused when the call returns.
 template <class T>
 __device__ inline T block_sum(T value, T* space) {
   const int lane = int(threadIdx.x) % kWarp, warp = int(threadIdx.x) / kWarp, warps = int(blockDim.x) / kWarp;
@@ -45,21 +45,21 @@ __device__ inline float block_max(float value, float* space) {
   return maximum;
 }
 
-// What is wrong with the data that a kernel was given. The first report stays.
+// Reports invalid data of a kernel. The first report is kept.
 __device__ inline void report(int32_t* fault, int code) { atomicCAS(fault, 0, code); }
 
-// Shared memory as instructions address it.
+// The address of shared memory for PTX instructions.
 __device__ inline uint32_t shared_address(const void* at) { return uint32_t(__cvta_generic_to_shared(at)); }
 
-// 16 bytes on their way to shared memory; zeros where `is_there` is not, and nothing is read. They are there
-// for the thread that asked after await_copies, and for others after a barrier that follows.
+// Starts a copy of 16 bytes to shared memory; if `is_there` is false it writes zeros and reads nothing. The
+// data is visible to this thread after await_copies, and to others after a barrier that follows.
 __device__ inline void copy_async(uint32_t to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0)
                : "memory");
 }
 // Copies since the last call become a group.
 __device__ inline void group_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Waits until at most `pending` groups are on their way.
+// Waits until at most `pending` groups are in flight.
 template <int pending>
 __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
@@ -92,7 +92,7 @@ __device__ inline void multiply_add(
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_upper), "r"(b_lower));
 }
 
-// Two numbers to nearest bf16, ties to even; the first in the lower half.
+// Two numbers to nearest bf16, ties to even. The first is in the lower half.
 __device__ inline uint32_t pack_bf16(float first, float second) {
   uint32_t packed;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
@@ -120,14 +120,14 @@ __device__ inline float half_high(uint32_t pair) {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// What only sm_90a has: products of warpgroups, four warps in a row, which read both operands from shared
+// Instructions of sm_90a: products of warpgroups (four consecutive warps) that read both operands from shared
 // memory.
 
-// Makes what this thread has written to shared memory, or waited for, visible to tensor cores; before the
-// barrier that they start behind.
+// Makes this thread's writes to shared memory, and completed copies, visible to tensor cores. Call it before
+// the barrier that precedes the products.
 __device__ inline void fence_tensor_reads() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// Before the first product of a group: registers of sums are as the program has them.
+// Before the first product of a group: orders accesses to the registers of sums.
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 // Products since the last call become a group.
 __device__ inline void group_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -136,15 +136,15 @@ __device__ inline void await_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// A matrix in shared memory with rows of 128 bytes swizzled as chunk_at<64> does, at a multiple of 1024
-// bytes: `next_rows` bytes from eight rows to the next eight, `next_panel` from 64 columns to the next 64.
+// Descriptor of a matrix in shared memory with rows of 128 bytes swizzled as in chunk_at<64>, aligned to 1024
+// bytes: `next_rows` bytes between groups of eight rows, `next_panel` between groups of 64 columns.
 __device__ inline uint64_t matrix_of(uint32_t at, int next_rows, int next_panel) {
   return uint64_t(at >> 4 & 0x3fff) | uint64_t(next_panel >> 4) << 16 | uint64_t(next_rows >> 4) << 32 |
          uint64_t(1) << 62;
 }
 
-// d (64, 128) += a (64, 16) · b (16, 128) of bf16; each warp has 16 rows of d, eight columns a fragment as
-// multiply_add has them. An operand is across where its rows in shared memory lie across k.
+// d (64, 128) += a (64, 16) · b (16, 128) of bf16. Each warp has 16 rows of d, with fragments of eight
+// columns as in multiply_add. An operand is "across" if its rows in shared memory run across k.
 template <bool a_across, bool b_across>
 __device__ inline void multiply_add_group(float (&d)[16][4], uint64_t a, uint64_t b) {
   asm volatile(

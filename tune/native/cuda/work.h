@@ -1,5 +1,5 @@
-// What a block of a product multiplies, how it asks for it, and where its sums go: the same for every kind of
-// tensor core.
+// The work of a block of a product, its asynchronous copies, and the output of its sums: the same for every
+// kind of tensor core.
 #pragma once
 #include "floats.h"
 #include "matmul.h"
@@ -8,14 +8,15 @@
 
 namespace cairn::cuda {
 
-// What a block works on. Rows are those of a; of an expert's rows, `rows` is the end.
+// The tile of the result that a block computes. Rows are those of a. For an expert, `rows` is the end of its
+// rows.
 struct ResultTile {
   int row, column, rows;
   // The expert.
   int matrix;
 };
 
-// Tiles are taken in groups of eight rows of them, so that blocks that run at a time share what they read.
+// Orders tiles in groups of eight rows of tiles, so that concurrent blocks share what they read.
 __device__ inline void tile_of(int block, int tiles_m, int tiles_n, int& m, int& n) {
   constexpr int kGroup = 8;
   const int group = block / (kGroup * tiles_n), first = group * kGroup,
@@ -24,7 +25,7 @@ __device__ inline void tile_of(int block, int tiles_m, int tiles_n, int& m, int&
   n = rest / size;
 }
 
-// The tile of rows `index` where rows are of experts.
+// Finds tile `index` of the rows of experts.
 __device__ inline bool expert_tile_of(const Matmul& p, int size, int index, ResultTile& to) {
   RaggedTile tile;
   if (!find_tile(p.ends, p.experts, size, index, tile)) return false;
@@ -34,8 +35,8 @@ __device__ inline bool expert_tile_of(const Matmul& p, int size, int index, Resu
   return true;
 }
 
-// What the sums of the first pair are multiplied by: it undoes the scale of a rounded a and, where the
-// weight's numbers are without theirs, of b. As cpu/linear_rounding.h.
+// The factor of the first pair's sums: it compensates for the scale of a rounded a, and applies the scale
+// that the weight's numbers lack. As in cpu/linear_rounding.h.
 __device__ inline float scale_of(const Matmul& p, int matrix) {
   if (p.grid == Grid::none) return 1;
   const bool is_nvfp4 = p.grid == Grid::nvfp4 || p.grid == Grid::nvfp4_stochastic;
@@ -57,7 +58,7 @@ __device__ inline void finish_one(const Matmul& p, int matrix, int64_t row, int 
   store_float(p.y, p.y_dtype, at, value);
 }
 
-// Two neighbours at once where the result is bf16 and nothing but the sum counts.
+// Two neighbours at once, for a bf16 result without bias and addend.
 __device__ inline void finish_two(
     const Matmul& p, int matrix, int64_t row, int column, float first, float second) {
   if (p.y_dtype == Dtype::bf16 && !p.bias && !p.addend && p.n % 2 == 0) {
@@ -69,18 +70,18 @@ __device__ inline void finish_two(
   if (column + 1 < p.n) finish_one(p, matrix, row, column + 1, second);
 }
 
-// What a block multiplies: where it is in the result, its operands, and its share of the steps along k, of
-// `depth` each. `head` steps are of the first pair.
+// The work of a block: its place in the result, its operands, and its share of the steps along k, of `depth`
+// each. The first `head` steps belong to the first pair.
 template <bool a_along_k>
 struct Work {
   ResultTile place;
   const uint16_t *a[2], *b[2];
   int k[2];
-  // The result's first row, where each expert has a matrix of its own.
+  // The result's first row, if each expert has its own matrix.
   int64_t y_row = 0;
   int head = 0, first = 0, last = 0;
 
-  // False where there is nothing to do.
+  // False if there is nothing to do.
   __device__ bool find(const Matmul& p, int rows, int columns, int depth) {
     place = {0, 0, p.m, 0};
     const int tiles_n = (p.n + columns - 1) / columns;
@@ -110,11 +111,11 @@ struct Work {
     return place.row < place.rows;
   }
 
-  // Whether the first pair's sums are whole after `step`, as far as this block makes them.
+  // Whether this block's share of the first pair's sums is complete after `step`.
   __device__ bool ends_head(int step) const { return step < head && (step + 1 == head || step + 1 == last); }
 };
 
-// Asks for the steps of both operands one after the other.
+// Copies the steps of both operands one after the other.
 template <class TileA, class TileB, int depth>
 struct Copier {
   TileA left;
@@ -127,8 +128,8 @@ struct Copier {
         right(w.b[0], p.ldb[0], w.place.column, p.n),
         step(w.first) {}
 
-  // Copies the step's operands to `tile`; without the first b where `skips_right`. Returns where along the
-  // first pair's k it is, or −1.
+  // Copies the step's operands to `tile`, without the first b if `skips_right`. Returns the position along
+  // the first pair's k, or −1.
   template <class Work>
   __device__ int copy(const Matmul& p, const Work& w, uint32_t tile, bool skips_right) {
     const bool is_second = step >= w.head;
@@ -143,7 +144,7 @@ struct Copier {
   }
 };
 
-// Writes the sums of 16 rows from `row` on, a fragment each eight columns from `column` on.
+// Writes the sums of 16 rows from `row` on, one fragment per eight columns from `column` on.
 template <int parts, class Work>
 __device__ inline void write_sums(
     const Matmul& p, const Work& w, int row, int column, const float (&sums)[parts][4]) {

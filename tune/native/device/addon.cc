@@ -1,4 +1,4 @@
-// What JavaScript sees of a card: an addon of its own, so that the one of the CPU is built without it.
+// The JavaScript interface of cards: a separate addon, so that the CPU's addon builds without it.
 #include <unordered_set>
 
 #include "../binding/completion.h"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace cairn::binding;
 
-// The thread ends before the runner does, and that before the card.
+// The thread ends before the runner, and the runner before the card.
 struct Engine {
   std::shared_ptr<Card> card;
   std::shared_ptr<Runner> runner;
@@ -68,7 +68,7 @@ void set(napi_env env, napi_value object, const char* name, napi_value value) {
   check(env, napi_set_named_property(env, object, name, value));
 }
 
-// cards(driver): what the driver counts.
+// cards(driver): the cards that the driver lists.
 napi_value cards(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
   const Driver& driver = driver_at(string_of(env, args.value[0]));
@@ -93,7 +93,7 @@ napi_value cards(napi_env env, napi_callback_info info) {
   return list;
 }
 
-// launchers(): the ops that have one.
+// launchers(): the ops with a launcher.
 napi_value launchers(napi_env env, napi_callback_info) {
   napi_value list;
   check(env, napi_create_array(env, &list));
@@ -138,7 +138,7 @@ napi_value scratch_bound(napi_env env, napi_callback_info info) {
   return make_number(env, double(external_of<ProgramHandle>(env, args.value[0]).program->scratch_bytes()));
 }
 
-// allocate(engine, bytes): zeroed. Node is told how much it holds, so that what is dropped is freed soon.
+// allocate(engine, bytes): zeroed. Reports the size to Node, so that unused buffers are freed soon.
 napi_value allocate(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   const Engine& engine = engine_of(env, args.value[0]);
@@ -223,12 +223,13 @@ napi_value compile(napi_env env, napi_callback_info info) {
   return make_external(env, new ProgramHandle{program});
 }
 
-// bind(engine, program, arena, bindings): JavaScript keeps the buffers alive for as long as it may run.
+// bind(engine, program, arena, bindings): JavaScript keeps the buffers alive for as long as the program may
+// run.
 napi_value bind(napi_env env, napi_callback_info info) {
   Args<4> args(env, info);
   const Engine& engine = engine_of(env, args.value[0]);
   const auto& program = external_of<ProgramHandle>(env, args.value[1]).program;
-  // The graph goes where it was recorded, as long as that is there.
+  // The graph is destroyed by the runner that recorded it, if that still exists.
   std::shared_ptr<DeviceBound> bound(new DeviceBound{program, {program->program, {}, {}}},
       [runner = std::weak_ptr(engine.runner)](DeviceBound* dropped) {
         if (auto alive = runner.lock()) alive->forget(*dropped);

@@ -45,7 +45,7 @@ Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text
   check_driver(driver, driver.stream_create(&copies_, kStreamNonBlocking), "making a stream");
 }
 
-// What fails here fails because the card is gone: there is nobody to tell.
+// Errors are ignored: they mean that the card is gone.
 Card::~Card() {
   driver.context_use(context_);
   driver.stream_wait(stream_);
@@ -126,7 +126,7 @@ CUfunction Card::function(const std::string& module, const std::string& name, in
     check_driver(driver, driver.module_function(&known.function, handle, name.c_str()),
         ("looking for the kernel " + name + " in " + module).c_str());
   }
-  // More than 48 KiB need leave, and what a kernel declares counts too, so leave is asked for always.
+  // More than 48 KiB must be requested, and the kernel's static memory counts too, so always request it.
   if (shared > known.shared) {
     if (shared > info.shared_bytes)
       throw std::runtime_error("the kernel " + name + " needs " + std::to_string(shared) +
@@ -145,7 +145,7 @@ CUmodule Card::load(const std::string& name) {
   const std::string path = modules_ + "/" + name + (are_text_ ? ".ptx" : ".cubin");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read the kernels " + path);
-  // Text must end in a zero.
+  // The text must be null-terminated.
   const std::string image{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   char log[4096] = {};
   int options[] = {kJitErrorLog, kJitErrorLogBytes};

@@ -12,12 +12,12 @@
 
 namespace cairn::device {
 
-// What is known of a card before an engine is made on it.
+// Properties of a card, without creating an engine on it.
 DeviceInfo describe_card(const Driver& driver, int ordinal);
 
 class Card {
  public:
-  // `modules` is a folder with a file a module, `<name>.cubin` or, with `are_text`, `<name>.ptx`.
+  // `modules` is a folder with one file per module, `<name>.cubin` or, with `are_text`, `<name>.ptx`.
   Card(const Driver& driver, int ordinal, std::string modules, bool are_text);
   ~Card();
   Card(const Card&) = delete;
@@ -26,26 +26,26 @@ class Card {
   const Driver& driver;
   const DeviceInfo info;
 
-  // Makes this card that of the calling thread. Every function below does it first.
+  // Makes this card current for the calling thread. Every function below does this first.
   void use() const;
   CUstream stream() const { return stream_; }
-  // Waits for all that was given to that stream. `doing` is for the error.
+  // Waits for all work of that stream. `doing` is for the error.
   void wait(const char* doing) const;
 
-  // Zeroed, or with `zeroed` false as it comes. Throws std::runtime_error where the card has no room.
+  // Zeroed unless `zeroed` is false. Throws std::runtime_error if the card has no room.
   char* allocate(size_t bytes, bool zeroed = true);
-  // Nothing where the card freed it already as a whole.
+  // Does nothing if closing the card has freed it.
   void free(char* at);
   size_t free_bytes() const;
 
-  // These are done when they return, beside what runs: they have a stream of their own, so that a copy is
+  // These are complete when they return. They use their own stream beside running programs, so that a copy is
   // never recorded into a program's graph.
   void copy_up(char* to, const void* from, size_t bytes) const;
   void copy_down(void* to, const char* from, size_t bytes) const;
   void clear(char* at, size_t bytes) const;
 
-  // A kernel, loaded with its module when it is first asked for, and allowed `shared` bytes of dynamic shared
-  // memory. Not during a capture.
+  // A kernel, loaded with its module on first use, with a limit of `shared` bytes of dynamic shared memory.
+  // Not during a capture.
   CUfunction function(const std::string& module, const std::string& name, int shared);
 
  private:
@@ -68,7 +68,7 @@ class Card {
   std::unordered_set<char*> allocations_;
 };
 
-// Memory of a card, and whoever holds a part of it. A card that was closed has taken it back.
+// Memory of a card, shared by the owners of its parts. Closing the card frees it.
 struct Memory {
   const std::weak_ptr<Card> card;
   char* const at;

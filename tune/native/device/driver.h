@@ -1,5 +1,5 @@
-// The CUDA driver, found when it is first asked for: nothing of CUDA is linked or included. Each function is
-// looked up by the name under which the library exports it, with its version where it has one.
+// The CUDA driver, loaded on first use: nothing of CUDA is linked or included. Each function is looked up by
+// its exported name, including its version suffix.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ using CUevent = struct CUevent_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 
-// Numbers of cuda.h.
+// Numbers from cuda.h.
 constexpr CUresult kSuccess = 0;
 constexpr CUresult kOutOfMemory = 2;
 constexpr CUresult kNoDevice = 100;
@@ -83,11 +83,11 @@ struct Driver {
 #undef CAIRN_DRIVER_MEMBER
 };
 
-// The driver at `path`: the system's is "libcuda.so.1". Opened and initialised once. Throws one sentence
-// where there is none, where it is too old, and where it finds no card.
+// The driver at `path`; the system's is "libcuda.so.1". Opened and initialised once. Throws one sentence if
+// it is missing, too old, or finds no card.
 const Driver& driver_at(const std::string& path);
 
-// Throws `doing: CUDA_ERROR_NAME, what the driver says` unless the call succeeded.
+// Throws `doing: CUDA_ERROR_NAME, the driver's message` unless the call succeeded.
 void check_driver(const Driver& driver, CUresult result, const char* doing);
 
 }  // namespace cairn::device

@@ -1,33 +1,33 @@
-// The seam between a program's steps and the kernels of a card.
+// The interface between a program's steps and the kernels of a card.
 //
 // A launcher is the host's half of an op: `void rms_norm(DeviceCall& call)` in device/launch/rms_norm.cc, in
 // the namespace cairn::device. It reads shapes, dtypes and attributes, and launches kernels. Its rules:
 //
-// - It never reads what a tensor holds: `data` is an address on the card. Whatever depends on data, such as
-//   where documents end, is read by the kernel.
-// - It is called twice. The first call, before any run, launches nothing: it counts the scratch and refuses
-//   what it cannot do, by throwing one clause without a capital or full stop, which is put behind the op's
-//   name and shapes. The second records the launches for memory whose addresses no longer change. So it does
-//   the same both times: no state, no timing, no queries.
-// - All launches of a program go to one stream, in order: a launch sees what those before it wrote.
-// - Every byte of an output is written, also of an empty document or a masked row: memory is not zeroed.
-// - The op table gets launchers as weak symbols (generated/launchers.h): a program with an op that has none
-//   is refused by name before it runs.
+// - It never reads a tensor's contents: `data` is an address on the card. Anything that depends on data, such
+//   as where documents end, is read by the kernel.
+// - It is called twice. The first call, before any run, launches nothing: it counts the scratch and rejects
+//   unsupported arguments by throwing one clause without a capital or full stop, which is appended to the
+//   op's name and shapes. The second records the launches for memory whose addresses no longer change. So it
+//   must do the same both times: no state, no timing, no queries.
+// - All launches of a program go to one stream, in order: a launch sees the writes of earlier ones.
+// - Every byte of an output is written, even for an empty document or a masked row: memory is not zeroed.
+// - The op table gets launchers as weak symbols (generated/launchers.h): a program with an op without one is
+//   rejected by name before it runs.
 //
 // Kernels are in cuda/*.cu, C++17, compiled by nvcc without contraction of a·b + c (-fmad=false), as on the
-// CPU: where a fused multiply-add is wanted it is written. A file is a module, named as the file without its
-// ending. Rules:
+// CPU: fused multiply-adds are written explicitly. A file is a module, with the file's name without its
+// extension. Rules:
 //
 // - `extern "C" __global__ void name(const __grid_constant__ Params p)`; Params is one struct of plain data
-//   in cuda/<module>.h, which the launcher includes too. Pointers in it are typed and named for the device.
-// - No header but the compiler's own, cuda/*.h, core/{codecs,philox,layout}.h and generated/ops.h. Every PTX
-//   instruction is in cuda/warp.h, once. No library, no cooperative groups, no printf, no device malloc.
-// - Sums go in an order that depends on shapes alone. No atomics on floats; f64 where the CPU has f64.
-//   Codecs, roundings and Philox are those of core/, bit for bit.
-// - What a kernel finds wrong in data (an id outside a table) it stores with `report(p.fault, p.fault_code)`
-//   of cuda/warp.h and then touches nothing out of bounds; the run then fails with the message of the code.
-// - Blocks of at most 1024 threads. More than 48 KiB of dynamic shared memory may be asked for at a launch;
-//   the seam raises the kernel's limit. All kernels run on sm_80 and newer unless a launcher looks at
+//   in cuda/<module>.h, which the launcher includes too. Pointers in it are typed and are device addresses.
+// - No headers except the compiler's own, cuda/*.h, core/{codecs,philox,layout}.h and generated/ops.h. Every
+//   PTX instruction is in cuda/warp.h, once. No library, no cooperative groups, no printf, no device malloc.
+// - Sums have an order that depends on shapes alone. No atomics on floats; f64 where the CPU has f64. Codecs,
+//   roundings and Philox are those of core/, bit for bit.
+// - A kernel reports invalid data (an id outside a table) with `report(p.fault, p.fault_code)` of cuda/warp.h
+//   and then accesses nothing out of bounds. The run then fails with the message of the code.
+// - Blocks have at most 1024 threads. A launch may use more than 48 KiB of dynamic shared memory: the
+//   interface raises the kernel's limit. All kernels run on sm_80 and newer unless a launcher checks
 //   `call.device()`.
 #pragma once
 #include <cstdint>
@@ -46,7 +46,7 @@ struct DeviceInfo {
   // Compute capability: 90 is 9.0.
   int capability = 0;
   int processors = 0;
-  // Dynamic shared memory that one block may ask for.
+  // Maximum dynamic shared memory of a block.
   int shared_bytes = 0;
   int64_t memory_bytes = 0;
   bool is_emulated = false;
@@ -56,7 +56,7 @@ struct Grid {
   int64_t x = 1, y = 1, z = 1;
 };
 
-// What launches are given to: one that counts, or one that records them in a stream.
+// The receiver of launches: one that counts them, or one that records them in a stream.
 class Launches {
  public:
   virtual ~Launches() = default;
@@ -71,7 +71,7 @@ class Launches {
 
 class DeviceCall {
  public:
-  // Null where an optional input is left out.
+  // Null for an absent optional input.
   const Tensor* in[kMaxInputs]{};
   const Tensor* out[kMaxOutputs]{};
   const double* attrs = nullptr;
@@ -80,8 +80,8 @@ class DeviceCall {
 
   const DeviceInfo& device() const { return device_; }
 
-  // Memory on the card beside the tensors, 256-byte aligned. It holds until the end of the op. Slots are
-  // independent and below kScratchSlots; a slot is asked for once in an op.
+  // Memory on the card besides the tensors, 256-byte aligned, valid until the end of the op. Slots are
+  // independent and below kScratchSlots. An op may request each slot once.
   template <class T = char>
   T* scratch(int slot, int64_t count) {
     return reinterpret_cast<T*>(launches_.scratch(slot, size_t(count) * sizeof(T)));
@@ -104,7 +104,7 @@ class DeviceCall {
     if (bytes > 0) launches_.copy(to, from, size_t(bytes));
   }
 
-  // Where a kernel stores what is wrong with its data, and the code of a message to store there.
+  // Where a kernel reports invalid data, and the code of a message to store there.
   int32_t* fault_word() { return launches_.fault_word(); }
   int fault(const char* message) { return launches_.fault(message); }
 
@@ -124,7 +124,7 @@ T* data_of(const Tensor* tensor) {
   return tensor ? data_of<T>(*tensor) : nullptr;
 }
 
-// A weight, as kernels take it.
+// A weight, as a kernel parameter.
 inline cuda::Stored stored_of(const Tensor& t) {
   const int64_t rows = t.rank > 0 ? t.dims[0] : 1, columns = t.rank > 1 ? t.dims[1] : t.count;
   const Layout layout = layout_of(t.dtype, t.count, rows, columns);

@@ -1,4 +1,4 @@
-// The first of two calls of each launcher: nothing is launched, everything is counted.
+// The first of two calls of each launcher: launches nothing, counts everything.
 #include <stdexcept>
 
 #include "layout.h"
@@ -17,7 +17,7 @@ class Counting : public Launches {
   char* scratch(int slot, size_t bytes) override {
     size_t& size = program_.scratch[slot];
     size = std::max(size, bytes);
-    // Never read: no launch happens.
+    // Never read, because nothing is launched.
     return nullptr;
   }
   void kernel(const char* module, const char* name, Grid grid, int threads, const void*, size_t,

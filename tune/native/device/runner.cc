@@ -82,7 +82,7 @@ size_t Runner::scratch_bytes() const {
   return sum;
 }
 
-// Loads kernels and grows the scratch: neither may happen while a stream records.
+// Loads kernels and grows the scratch, which is not allowed while a stream records.
 void Runner::ready(const DeviceProgram& program) {
   for (const KernelUse& use : program.kernels) card_->function(use.module, use.name, use.shared);
   for (int slot = 0; slot < kScratchSlots; slot++) {

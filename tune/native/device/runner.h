@@ -10,13 +10,13 @@
 
 namespace cairn::device {
 
-// A kernel that a program launches, with the most dynamic shared memory it asks for.
+// A kernel of a program, with the maximum dynamic shared memory of its launches.
 struct KernelUse {
   std::string module, name;
   int shared;
 };
 
-// What a kernel may find wrong in the data of a step.
+// An error that a kernel may find in the data of a step.
 struct Fault {
   size_t step;
   std::string message;
@@ -32,10 +32,10 @@ struct DeviceProgram {
 };
 
 // Calls every launcher once without launching anything. Throws with the name of the first op that has no
-// launcher or refuses what it is given.
+// launcher or rejects its arguments.
 DeviceProgram prepare_program(const DeviceInfo& device, Program program);
 
-// A program in memory that does not move, and the graph of its launches once it has run.
+// A program bound to fixed memory, and the graph of its launches once it has run.
 struct DeviceBound {
   std::shared_ptr<const DeviceProgram> program;
   Bound bound;
@@ -64,7 +64,7 @@ class Runner {
   char* scratch_[kScratchSlots]{};
   size_t scratch_size_[kScratchSlots]{};
   uint64_t scratch_version_ = 1;
-  // On the card, and where it is copied to after a run.
+  // On the card, and its host copy after a run.
   int32_t* fault_ = nullptr;
 };
 

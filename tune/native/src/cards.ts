@@ -19,7 +19,7 @@ export type Card = {
 
 /** What device/addon.cc exports. */
 export type DeviceAddon = {
-  /** Throws if there is no driver or no card. */
+  /** Throws if the driver or a card is missing. */
   cards(driver: string): Card[]
   /** Ops that a card can run. */
   launchers(): OpName[]
@@ -73,7 +73,7 @@ export function loadDeviceAddon(log?: (line: string) => void): Promise<DeviceAdd
   return loading
 }
 
-/** Lists the cards of this machine. Throws one sentence if there is no driver. */
+/** Lists the cards of this machine. Throws one sentence if the driver is missing. */
 export async function listCards(log?: (line: string) => void): Promise<Card[]> {
   return (await loadDeviceAddon(log)).cards(driverLibrary())
 }

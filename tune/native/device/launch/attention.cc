@@ -1,5 +1,5 @@
-// attention, attention_grad, sinks_grad: on tensor cores where heads are bf16 in whole chunks of 16 bytes and
-// not wider than 128, else in f32.
+// attention, attention_grad, sinks_grad: on tensor cores if heads are bf16, consist of whole chunks of 16
+// bytes and have at most 128 numbers; otherwise in f32.
 #include "../../cuda/attention.h"
 
 #include <stdexcept>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMaxWidth = 256, kDeltaSlot = 0;
 
-// Sizes of both ways, checked.
+// Checked sizes of both variants.
 cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_seqlens, int32_t heads,
     int32_t kv_heads, float scale, int32_t window) {
   if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
@@ -37,7 +37,7 @@ bool is_for_tiles(const cuda::Attention& p) {
   return p.dtype == Dtype::bf16 && p.width % 8 == 0 && p.width <= 128;
 }
 
-// Tiles of a document's rows: each but the full ones ends one.
+// Maximum tiles of documents' rows: each tile that is not full ends a document.
 int64_t max_tiles(const cuda::Attention& p) {
   return std::min<int64_t>(p.tokens, p.tokens / kRows + p.documents);
 }

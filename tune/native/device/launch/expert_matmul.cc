@@ -1,5 +1,5 @@
-// The three matmuls of the linears of experts: as matmul.cc has them, for the rows of each expert with its
-// own matrices. Where experts' rows end is data, so tiles find their expert on the card.
+// The three matmuls of linears of experts: as in matmul.cc, for the rows of each expert with its own
+// matrices. The ends of experts' rows are data, so tiles find their expert on the card.
 #include "launchers.h"
 #include "multiply.h"
 

@@ -11,7 +11,7 @@ namespace cairn::device {
 
 namespace {
 
-// Slots of the scratch beside those of products.
+// Slots of the scratch besides those of products.
 enum : int { kLogits = 0, kRows = 1, kGrads = 2, kLive = 3 };
 constexpr int kThreads = 256;
 constexpr const char* kOutside = "a target lies outside the vocabulary";
@@ -36,7 +36,7 @@ struct Head {
   Dtype logits_dtype() const { return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32; }
   int64_t row_bytes() const { return columns() * size_of(x.dtype); }
 
-  // logits = x·weightᵀ; rows · weight; what turns logits' gradients into that of the weight.
+  // logits = x·weightᵀ; rows · weight; and the product of the logits' gradients that gives the weight's.
   MatmulSpec logits(const void* rows_of_x, int64_t rows, void* to) const {
     return {Form::nt, rows, vocab(),
         {{floats_at(rows_of_x, x.dtype, rows, columns()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
@@ -60,7 +60,7 @@ struct Head {
 void run_head_loss(DeviceCall& call, const Head& h, const Tensor* dweight) {
   const Tensor &losses = *call.out[head_loss_out::losses], &dx = *call.out[head_loss_out::dx];
   char* logits = call.scratch(kLogits, h.max_rows() * h.vocab() * size_of(h.logits_dtype()));
-  // The first chunk is the longest, the last may be shared out in another way.
+  // The first chunk is the longest; the last may be divided differently.
   const int64_t last = std::max<int64_t>(0, h.tokens() - 1) / h.chunk * h.chunk;
   const MatmulSpec ways[] = {h.logits(h.x.data, h.max_rows(), logits), h.back(logits, h.max_rows(), dx.data),
       h.logits(h.x.data, h.rows_from(last), logits), h.back(logits, h.rows_from(last), dx.data),
@@ -91,7 +91,7 @@ void run_head_loss(DeviceCall& call, const Head& h, const Tensor* dweight) {
       cuda::LossSum{data_of<float>(losses), data_of<float>(call.out[head_loss_out::loss]), h.tokens()});
 }
 
-// Rows with a target, found on the card: how many there are is data, so chunks beyond them do nothing.
+// Rows with a target, found on the card: their number is data, so chunks beyond them do nothing.
 struct LiveHead {
   const int32_t* live;
   const int32_t* count;

@@ -33,7 +33,7 @@ cuda::HeadNorm make(
 
 Grid grid_of(const cuda::HeadNorm& params) { return {blocks_of(params.rows * params.heads, kHeadsPerBlock)}; }
 
-// Heads of the usual widths that rotate whole have kernels of their own.
+// Heads of the usual widths without unrotated dimensions have their own kernels.
 const char* kernel_for(
     const cuda::HeadNorm& params, const char* any, const char* of_64, const char* of_128) {
   if (params.rotated != params.width) return any;

@@ -1,5 +1,5 @@
-// Which kernel makes a product, over which tiles, and what is done to its operands before. All of it follows
-// from shapes, dtypes, attributes and the kind of card.
+// Chooses the kernel and tiles of a product, and the preparation of its operands, from shapes, dtypes,
+// attributes and the kind of card.
 #pragma once
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr int kRun = 16;
 // From this many rows (eight tiles) on, decode the weight once instead of in every tile.
 constexpr int64_t kManyRows = 1024;
 
-// A kernel's tile of the result, and how it walks along k.
+// A kernel's tile of the result, and its steps along k.
 struct Tiles {
   const char *module, *prefix;
   int rows, columns, depth, buffers, threads;
@@ -65,7 +65,7 @@ struct Plan {
   // Which operands are staged: a, b, a2, b2.
   bool staged[4] = {};
   const char* decoder = nullptr;
-  // Whether the weight is decoded as a whole before: on cards that multiply faster than tiles can decode.
+  // Whether the whole weight is decoded first: on cards that multiply faster than tiles can decode.
   bool unpacks = false;
   Tiles tiles = kSmall;
   int64_t splits = 1;
@@ -77,8 +77,8 @@ struct Plan {
     for (int i = 0; i < 4; i++) {
       if (i >= 2 && !has_second(p)) continue;
       const Matrix& m = i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b;
-      // Sizes are asked for before there is data; tensors begin at multiples of 16 bytes, rows do if they are
-      // whole eights.
+      // Sizes are computed before there is data. Tensors start at multiples of 16 bytes, and so do rows if
+      // their length is a multiple of eight.
       const bool lies = m.stored.dtype == Dtype::bf16 && m.columns % 8 == 0 && m.next % 16 == 0;
       staged[i] = in_f32 ? !is_float(m.stored.dtype)
                          : i == 0 ? !lies || is_rounded(p.arithmetic) : i == 1 && decoder ? false : !lies;

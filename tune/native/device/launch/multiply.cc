@@ -1,4 +1,4 @@
-// The launches of a product, as its plan has them.
+// The launches of a product according to its plan.
 #include <stdexcept>
 
 #include "../../cuda/matmul_f32.h"
@@ -25,7 +25,7 @@ int64_t partial_count(const MatmulSpec& p, const Plan& plan) {
   return plan.splits > 1 ? plan.splits * p.m * p.n : 0;
 }
 
-// Operands as the kernel reads them, after what had to be staged has been.
+// Operands as the kernel reads them, after staging.
 struct Operands {
   const void* data[4] = {};
   int64_t stride[4] = {}, next[4] = {};

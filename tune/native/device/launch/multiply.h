@@ -6,11 +6,11 @@
 
 namespace cairn::device {
 
-// Floats or a stored weight: `rows` of `columns` numbers, `matrices` of them in a row.
+// Floats or a stored weight: `rows` rows of `columns` numbers, in `matrices` consecutive matrices.
 struct Matrix {
   cuda::Stored stored;
   int64_t rows = 0, columns = 0, matrices = 1;
-  // Bytes from a matrix to the next.
+  // Bytes between matrices.
   int64_t next = 0;
 };
 
@@ -21,13 +21,13 @@ struct Pair {
   Matrix a, b;
 };
 
-// Whether rows of a and b lie along the sums: a·bᵀ, a·b, aᵀ·b.
+// Whether the rows of a and b run along the sums: a·bᵀ, a·b, aᵀ·b.
 enum class Form { nt, nn, tn };
 
 struct MatmulSpec {
   Form form;
   int64_t m, n;
-  // The second pair is there where its a has columns.
+  // The second pair exists if its a has columns.
   Pair pair[2];
   Arithmetic arithmetic;
   float alpha;
@@ -35,14 +35,14 @@ struct MatmulSpec {
   const Tensor* addend = nullptr;
   void* y;
   Dtype y_dtype;
-  // Where each expert's rows end.
+  // End of each expert's rows.
   const Tensor* ends = nullptr;
   // For rounded left operands.
   const Tensor* a_amax = nullptr;
   const Tensor* random = nullptr;
   bool is_gradient = false;
   int32_t stream = 0;
-  // Rows from *live_rows − first_row on are left out.
+  // Rows from *live_rows − first_row on are ignored.
   const int32_t* live_rows = nullptr;
   int32_t first_row = 0;
 };

@@ -1,4 +1,4 @@
-// embed, columns, gather_rows, dequantize, bias_grad and the gradients among them.
+// embed, columns, gather_rows, dequantize, bias_grad, and gradients of these ops.
 #include "../../cuda/rows.h"
 
 #include <stdexcept>
