@@ -52,7 +52,7 @@ const tokenizer = await loadTokenizer(model)
 type Measured = { strict: Score; flexible: Score; loss: number; lossError: number }
 type Row = Measured & { config: string; seconds?: number; steps?: number; first?: number; last?: number }
 
-/** Mean loss a token of each answer, and of those mean and standard error. */
+/** Mean loss per token of each answer, then mean and standard error over the answers. */
 async function lossOf(url: string, name: string): Promise<{ loss: number; lossError: number }> {
   const losses: number[] = []
   for (const { question, answer } of questions) {
@@ -94,7 +94,7 @@ async function measure(url: string, name: string, directory: string): Promise<Me
   }
 }
 
-/** What is measured is kept, row by row. */
+/** Saves each measured row. */
 async function readOrMeasure(name: string, make: (directory: string) => Promise<Row>): Promise<Row> {
   const directory = join(output ?? '', name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
   const path = join(directory, 'row.json')

@@ -1,7 +1,7 @@
 /**
- * Matmul throughput at the shapes of Qwen3-0.6B, beside the ceiling of the same process: a loop of the same
+ * Matmul throughput at the shapes of Qwen3-0.6B, beside the peak of the same process: a loop of the same
  * instruction that never leaves the registers, timed right before each row. Arguments: threads (1), rows
- * (2048), repeats (15); the sixth, as of the step beside it, an instruction set (the fastest).
+ * (2048), repeats (15); the sixth, as in step.ts, an instruction set (the fastest).
  */
 import {
   DTYPES,
@@ -81,7 +81,7 @@ const rows: Row[] = [
 ]
 
 /**
- * Random bits that are ordinary numbers in every float dtype; codes and scales of stored ones do not change
+ * Random bits that are ordinary numbers in every float dtype. Codes and scales of stored dtypes do not affect
  * the speed.
  */
 function noise(engine: Engine, dtype: Dtype, shape: number[]): DeviceBuffer {
@@ -98,8 +98,8 @@ function noise(engine: Engine, dtype: Dtype, shape: number[]): DeviceBuffer {
 }
 
 /**
- * A program of one product. Where the left side is rounded, it is by the largest magnitude that `noise` has;
- * gradients of nvfp4 at random.
+ * Measures a program of one product. A rounded left side uses the largest magnitude in `noise`; gradients of
+ * nvfp4 are rounded stochastically.
  */
 async function measure(
   engine: Engine,

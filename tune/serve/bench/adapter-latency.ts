@@ -1,6 +1,6 @@
 /**
- * How soon an adapter gives its first token: loaded over HTTP while other sequences run, by clients of the
- * same process.
+ * Time to the first token of an adapter: loaded over HTTP while other sequences run, by clients of the same
+ * process.
  */
 import { Agent, request } from 'node:http'
 import { mkdir } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { createRandom } from '@cairn-tune/train'
 import { startServer, type ServeOptions } from '@cairn-tune/serve'
 
 /**
- * Milliseconds: from asking for the adapter to its first token, to the reply that it is loaded, and of one
+ * Milliseconds: from the adapter's request to its first token, to the reply that it is loaded, and of one
  * token of the base.
  */
 export type AdapterLatency = { total: number[]; loading: number[]; base: number[] }
@@ -53,7 +53,7 @@ async function writeRandomAdapter(model: string, directory: string): Promise<voi
   )
 }
 
-/** A client with connections that stay, as those of the OpenAI library do. */
+/** A client with persistent connections, like the OpenAI library's. */
 function createClient(url: string) {
   const agent = new Agent({ keepAlive: true })
   return {
@@ -112,7 +112,7 @@ export async function measureAdapters(
       ignore_eos: true,
     })
   const done = new AbortController()
-  // Their first answers differ in length, so that later ones do not end all in one step.
+  // Their first answers differ in length, so that later ones do not all end in one step.
   const running = Array.from({ length: RUNNING }, async (_, i) => {
     await complete('base', (ANSWER * (i + 1)) / RUNNING)
     while (!done.signal.aborted) await complete('base', ANSWER)
@@ -128,7 +128,7 @@ export async function measureAdapters(
     times.total.push(loading + first)
     times.loading.push(loading)
   }
-  // By themselves, so that they take nothing of the time for new requests' steps that the adapters have.
+  // Measured separately, so that they take none of the adapters' time for new requests' steps.
   for (let i = 0; i < rounds; i++) times.base.push(await time(() => complete('base', 1)))
   done.abort()
   await Promise.all(running)

@@ -36,7 +36,7 @@ const [threads, answerLength, rounds] = [Number(values.threads), Number(values.a
 
 type Peer = { ask(prompts: readonly (readonly number[])[]): Promise<Speed>; close(): void }
 
-/** llama.cpp in a process of its own that stays, through its Node binding. */
+/** llama.cpp in a persistent process of its own, through its Node binding. */
 async function startBinding(install: string, gguf: string): Promise<Peer> {
   const child = fork(fileURLToPath(new URL('llama-cpp.mjs', import.meta.url)), [
     install,

@@ -1,4 +1,4 @@
-/** llama.cpp's own batched benchmark, which it builds as `llama-batched-bench`: a process a measurement. */
+/** llama.cpp's own batched benchmark, built as `llama-batched-bench`: one process per measurement. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Speed } from './measure.ts'
@@ -12,7 +12,7 @@ export type BatchedBench = {
   flash: boolean
 }
 
-/** What it says of `count` sequences; it counts no processor time and its tokens mean nothing. */
+/** Its figures for `count` sequences. It reports no processor time, and its tokens mean nothing. */
 export async function runBatchedBench(bench: BatchedBench, count: number): Promise<Speed> {
   const { program, gguf, threads, prompt, answer, flash } = bench
   const room = count * (prompt + answer)

@@ -1,7 +1,7 @@
 /**
- * The matmul of few rows by itself: gigabytes of weights a second and a CPU second, for 1 to 64 rows and the
- * sizes of Qwen3-0.6B. CPU seconds tell kernels apart on a machine that others use too. Arguments: threads
- * (1), storage of the weights (bf16), weights (24, of 6 MB each in bf16).
+ * The matmul of few rows by itself: gigabytes of weights per second and per CPU second, for 1 to 64 rows and
+ * the sizes of Qwen3-0.6B. CPU seconds make kernels comparable on a shared machine. Arguments: threads (1),
+ * storage of the weights (bf16), weights (24, of 6 MB each in bf16).
  */
 import { createEngine, type DeviceBuffer } from '@cairn-tune/native'
 import { byteLength, type Dtype } from '@cairn-tune/ops'

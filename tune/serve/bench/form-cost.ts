@@ -31,7 +31,7 @@ const model = await loadServedModel({
   log: line => console.error(line),
 })
 
-/** Words of letters for every token: no token of these weights says anything. */
+/** Words of letters for every token, because the tokens of these weights mean nothing. */
 function bytesOf(token: number): Uint8Array {
   if (token < 256) return Uint8Array.of(token)
   let text = ''
@@ -50,8 +50,8 @@ const loose = forms.of({ kind: 'regex', startsInThought: false, pattern: '("[^"]
 console.log(`forms ready in ${Math.round(performance.now() - start)} ms`)
 
 /**
- * Between which numbers the true median lies in 95 of 100 such samples, whatever their law: of a sample as
- * many stand below it as tosses of a coin show heads (the binomial, by the normal law).
+ * Distribution-free 95% confidence interval of the median: the number of values below the median follows a
+ * binomial distribution (here by the normal approximation).
  */
 function medianInterval(sample: readonly number[]): [low: number, high: number] {
   const sorted = sample.toSorted((a, b) => a - b)
@@ -73,7 +73,7 @@ for (const [name, one] of [
   await speed(undefined)
   const [pairs, cpuPairs]: [number[], number[]] = [[], []]
   for (let i = 0; i < Number(values.pairs); i++) {
-    // Each goes first in every other pair: what drifts falls on both.
+    // Each goes first in every other pair, so that drift affects both.
     const first = await speed(i % 2 === 0 ? undefined : one)
     const second = await speed(i % 2 === 0 ? one : undefined)
     const [free, formed] = i % 2 === 0 ? [first, second] : [second, first]

@@ -1,11 +1,11 @@
-/** How fast the engine of a loaded model answers: what both benches of this folder count. */
+/** Measures the speed of a loaded model's engine, for the benchmarks in this folder. */
 import { toSampling } from '@cairn-tune/serve/sampling'
 import type { ServedModel } from '@cairn-tune/serve/served-model'
 import type { Form } from '../src/grammar/forms.ts'
 
 /**
- * Tokens a second until the last sequence has its first token, and from then on; by the clock, and by seconds
- * of processors, which tell more where others work too.
+ * Tokens per second until the last sequence has its first token, and from then on: by the clock, and by
+ * processor seconds, which are more reliable on a shared machine.
  */
 export type Speed = {
   prefill: number
@@ -15,7 +15,7 @@ export type Speed = {
   firsts: number[]
 }
 
-/** Prompts of `length` tokens, unlike from their beginning on. */
+/** Prompts of `length` tokens that differ from the first token on. */
 export const promptsOf = (count: number, length: number): number[][] =>
   Array.from({ length: count }, (_, s) =>
     Array.from({ length }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)),
@@ -66,7 +66,7 @@ export async function measure(
                   if (++started === prompts.length)
                     [decodeStart, decodeStartCpu] = [performance.now(), cpuSeconds()]
                 } else if (started === prompts.length) {
-                  // Tokens of those that began early count only once all have begun.
+                  // Tokens of sequences that started early count only once all have started.
                   after++
                 }
                 return false

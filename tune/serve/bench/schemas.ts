@@ -1,6 +1,6 @@
 /**
- * Answers of random weights at temperature 1 to every schema of the published suite, again and again until so
- * many are finished: each is judged. Arguments: how many (500). Exit code 1 where one is wrong.
+ * Answers of random weights at temperature 1 to every schema of the published suite, repeated until enough
+ * are finished. Each is validated. Argument: how many (500). Exit code 1 if one is wrong.
  */
 import { openFixture } from '../test/server-fixture.ts'
 import { listSchemas, trySchema } from '../test/schema-suite.ts'

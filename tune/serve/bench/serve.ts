@@ -54,7 +54,7 @@ const model = await loadServedModel(options)
 const rows = []
 for (const count of values.sequences === 'none' ? [] : values.sequences.split(',').map(Number)) {
   const prompts = promptsOf(count, promptLength)
-  // Once to record programs and touch memory.
+  // Warm-up: records programs and touches memory.
   await measure(model, prompts, answerLength)
   const { prefill, decode, prefillCpu, decodeCpu } = await measure(model, prompts, answerLength)
   rows.push({ sequences: count, prefill, decode, prefillCpu, decodeCpu })

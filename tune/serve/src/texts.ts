@@ -1,7 +1,7 @@
 /**
  * Converts text to tokens, tokens to text, and conversations to text, without delaying other requests. Short
  * texts are processed at once; others by another thread, one job at a time, because tokenising cannot yield
- * and takes up to 20 µs a character. A request waits for each of its texts before it submits the next one, so
+ * and needs up to 20 µs a character. A request waits for each of its texts before it submits the next one, so
  * requests take turns.
  */
 import { setImmediate } from 'node:timers/promises'

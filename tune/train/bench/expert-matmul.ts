@@ -1,7 +1,7 @@
 /**
- * Products of experts in the shape of Qwen3-30B-A3B's (hidden 2048, feed-forward 768) as the share of the
- * register peak that is timed around each: forward and towards the input, the base stored in bf16 and in
- * blocks, one storage after the other in each round. Arguments: threads (1), rows of an expert (256), experts
+ * Products of experts in the shape of Qwen3-30B-A3B's (hidden 2048, feed-forward 768) as a share of the
+ * register peak that is timed around each: forward and towards the input, with the base stored in bf16 and in
+ * blocks, one storage after the other in each round. Arguments: threads (1), rows per expert (256), experts
  * (8), rounds (9), instruction set (the fastest).
  */
 import { createEngine } from '@cairn-tune/native'

@@ -1,6 +1,6 @@
 /**
- * A LoRA micro-step of a recipe in the shape of a Qwen3 with random weights, Qwen3-0.6B with fewer layers
- * unless another is named, ready to run again and again.
+ * A LoRA micro-step of a recipe in the shape of a Qwen3 with random weights, by default Qwen3-0.6B with fewer
+ * layers, ready to run repeatedly.
  */
 import { byteLength, countElements, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
@@ -11,16 +11,16 @@ import { RANDOM, gradientOf, recordMicroStep } from '@cairn-tune/train/record-st
 
 export type LoraStep = {
   /**
-   * Useful arithmetic of a step: the base's linears and the head forward and back, and half of the square in
-   * attention; adapters do not count.
+   * Useful arithmetic of a step: the base's linears and the head forward and backward, and half of the square
+   * in attention. Adapters do not count.
    */
   flops: number
-  /** The same of the ops that are the whole of their part of it. */
+  /** The same for ops that do all of one part of it. */
   ofOps: Partial<Record<OpName, number>>
   weightBytes: number
   arenaBytes: number
   run(): Promise<{ seconds: [op: OpName, seconds: number][]; loss: number }>
-  /** The sums of gradients so far, by what they are of. */
+  /** The sums of gradients so far, by tensor. */
   gradients(): Promise<Map<string, Float32Array>>
 }
 
@@ -29,12 +29,12 @@ export type LoraStepOptions = {
   tokens: number
   layers: number
   shape?: ShapeName
-  /** Rows of `tokens` / rows each, a document each. */ rows?: number
-  /** The whole vocabulary of the shape, in place of a share of it. */ isWhole?: boolean
-  /** Format of activations: bf16 unless given. */ compute?: 'bf16' | 'f32'
+  /** Rows of `tokens` / rows tokens, each one document. */ rows?: number
+  /** Uses the whole vocabulary of the shape instead of a share. */ isWhole?: boolean
+  /** Format of activations. Defaults to bf16. */ compute?: 'bf16' | 'f32'
 }
 
-/** The vocabulary is as much smaller as the model has fewer layers, so that the head has its share. */
+/** The vocabulary is reduced in proportion to the layers, so that the head keeps its share of the time. */
 export async function prepareLoraStep(
   engine: Engine,
   {
@@ -86,7 +86,7 @@ export async function prepareLoraStep(
   for (const [name, table] of Object.entries(ropeTables(model, tokens / rows))) put(name, table)
   put(RANDOM, Int32Array.of(1, 0, 0))
 
-  // Weights are quantised by the engine from small noise, which is put there once; norms are one.
+  // The engine quantises the weights from small noise, written once. Norms are one.
   const tensors = [...micro.base, ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const }))].map(
     tensor => ({ ...tensor, count: countElements(tensor.shape), isNorm: tensor.name.includes('norm') }),
   )
@@ -112,7 +112,7 @@ export async function prepareLoraStep(
   const { hidden_size: hidden, intermediate_size: ffn, head_dim: width } = model
   const [queries, keys] = [model.num_attention_heads * width, model.num_key_value_heads * width]
   const linearParameters = layers * hidden * (2 * queries + 2 * keys + 3 * ffn)
-  /** Half of the square: two products forward, five on the way back. */
+  /** Half of the square: two products forward, five backward. */
   const square = tokens * layers * 2 * (tokens / rows) * queries
   const ofOps = {
     attention: square,

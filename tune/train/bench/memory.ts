@@ -1,7 +1,7 @@
 /**
- * Peak memory of a run against what `estimate` says of it, a process a row. Arguments: a model, then pairs of
- * `--key=value` that every run gets. Rows are the recipes that have kernels, recomputation on and off, and
- * full training of a small model.
+ * Peak memory of a run compared with `estimate`, one process per row. Arguments: a model, then pairs of
+ * `--key=value` for every run. Rows are the recipes with kernels, recomputation on and off, and full training
+ * of a small model.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

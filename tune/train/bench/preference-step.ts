@@ -1,8 +1,8 @@
 /**
- * A step of dpo beside sft steps of the same tokens, turn by turn in one process: seconds over the wall clock
- * and over the processor time that the threads had, the least of all steps, and peak memory as planned. A
- * step of dpo has the chosen and the rejected sequences that two sft steps would have. Arguments: shape
- * (small), threads (1), steps a turn (3), turns (2).
+ * A step of dpo compared with sft steps of the same tokens, alternately in one process: wall-clock seconds
+ * and the threads' processor seconds, the minimum over all steps, and peak memory as planned. A step of dpo
+ * has the chosen and the rejected sequences that two sft steps would have. Arguments: shape (small), threads
+ * (1), steps per turn (3), turns (2).
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -65,7 +65,7 @@ for (let turn = 0; turn < Number(turns); turn++) {
       onStep({ step, seconds, real_tokens: tokens }) {
         const { user, system } = process.cpuUsage(used)
         used = process.cpuUsage()
-        // The first has its memory to find.
+        // The first step allocates memory.
         if (step === 1) return
         const own = best[method]
         own.wall = Math.min(own.wall, seconds / tokens)

@@ -1,13 +1,13 @@
 /**
- * A LoRA micro-step of this tree beside one of another tree, in one process and step by step in turn, so that
- * whatever else the machine does falls on both. Arguments: the other tree (a checkout with its node_modules),
- * pairs (16), threads (2), instruction set (the fastest that each has). What a process has once for all, as
- * the state of a matrix unit, both share.
+ * A LoRA micro-step of this tree compared with one of another tree, alternately in one process, so that other
+ * load on the machine affects both. Arguments: the other tree (a checkout with its node_modules), pairs (16),
+ * threads (2), instruction set (the fastest of each). Both share per-process state, such as that of a matrix
+ * unit.
  */
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The part of a tree that is measured. */
+/** The measured part of a tree. */
 type Step = { run(): Promise<{ loss: number }> }
 type Native = {
   createEngine(options: {
@@ -45,7 +45,7 @@ async function timed(step: Step): Promise<number> {
 const theirs = await stepOf(resolve(other))
 const ours = await stepOf(fileURLToPath(new URL('../../..', import.meta.url)))
 const quotients: number[] = []
-// The first pair has its memory to find.
+// The first pair allocates memory.
 for (let i = -1; i < Number(pairs); i++) {
   const first = await timed(i % 2 === 0 ? theirs : ours)
   const second = await timed(i % 2 === 0 ? ours : theirs)

@@ -1,9 +1,9 @@
 /**
- * One LoRA micro-step of each recipe beside bf16's, turn by turn in one process: tokens a second, useful
- * arithmetic against the register peak, which is measured around each step, and the share of each op. Over
- * the wall clock, and over the processor time that the threads had, which tells nearly the same on a machine
- * that does other work too; figures are the best of the repeats. Arguments: threads (1), tokens (2048),
- * repeats (4), layers (4), recipes (all), instruction set (the fastest).
+ * One LoRA micro-step of each recipe compared with bf16's, alternately in one process: tokens per second,
+ * useful arithmetic relative to the register peak, which is measured around each step, and the share of each
+ * op. By the wall clock, and by the threads' processor time, which is nearly the same on a shared machine;
+ * figures are the best of the repeats. Arguments: threads (1), tokens (2048), repeats (4), layers (4),
+ * recipes (all), instruction set (the fastest).
  */
 import { createEngine, type Engine } from '@cairn-tune/native'
 import type { OpName } from '@cairn-tune/ops'
@@ -16,7 +16,7 @@ type Best = {
   ofPeak: number
   ofPeakByProcessor: number
   ops: Map<OpName, number>
-  /** The most of the peak that an op reached, where its arithmetic is known by itself. */
+  /** The maximum share of the peak reached by an op whose arithmetic is counted separately. */
   opsOfPeak: Map<OpName, number>
   loss: number
 }
@@ -71,7 +71,7 @@ console.log(
 for (const recipe of recipes) {
   const step = recipe === 'bf16' ? bf16 : await prepareLoraStep(engine, { recipe, tokens, layers })
   const [own, beside] = [nothing(), nothing()]
-  await step.run() // The first has its memory to find.
+  await step.run() // The first step allocates memory.
   for (let i = 0; i < repeats; i++) {
     await measure(engine, bf16, beside)
     await measure(engine, step, own)
@@ -87,7 +87,7 @@ for (const recipe of recipes) {
   )
 }
 
-// Each op's least time, so that one that was interrupted once does not count for more.
+// Each op's minimum time, so that a single interruption does not count.
 const total = ({ ops }: Best) => [...ops.values()].reduce((a, b) => a + b, 0)
 const ops = new Set(
   [...results.values()].flatMap(best => [...best.ops].toSorted((a, b) => b[1] - a[1]).map(([op]) => op)),

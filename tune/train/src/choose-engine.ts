@@ -34,7 +34,7 @@ export type ChooseOptions = {
 
 /** The available devices. */
 export type Machine = {
-  /** Throws if there is no driver. */
+  /** Throws if the driver is missing. */
   listCards: () => Promise<readonly Card[]>
   openCard: (options: { ordinal: number; log: (line: string) => void }) => Promise<CudaEngine>
   openProcessor: (options: { threads?: number; log: (line: string) => void }) => Promise<Engine>
@@ -61,7 +61,7 @@ export async function chooseEngine(options: ChooseOptions, machine = thisMachine
   }
 }
 
-/** The number of the card in `cuda` or `cuda:1`. Throws if there is no such card. */
+/** The number of the card in `cuda` or `cuda:1`. Throws if that card does not exist. */
 async function checkOrdinal(device: string, { listCards: list }: Machine): Promise<number> {
   const ordinal = Number(device.split(':')[1] ?? 0)
   const cards = await list().catch((cause: unknown) => {
@@ -92,7 +92,7 @@ async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<Engi
   return undefined
 }
 
-/** Empty if there is no driver, as on most machines. An emulated card must be requested by name. */
+/** Empty without a driver, as on most machines. An emulated card must be requested by name. */
 async function realCards({ listCards: list }: Machine): Promise<number[]> {
   try {
     return (await list()).flatMap(({ isEmulated }, ordinal) => (isEmulated ? [] : [ordinal]))

@@ -1,9 +1,9 @@
 /**
  * Training: configuration, data, memory plan, steps, checkpoints and adapters.
  *
- * example one row of a data set, read document an example as tokens; never split
- * row max_seq_length slots of documents micro-batch the rows of one forward pass
- * position where in the data a run is
+ * example   one row of a data set, read                 document   an example as tokens; never split
+ * row       max_seq_length slots of documents           micro-batch   the rows of one forward pass
+ * position  where in the data a run is
  */
 export {
   IGNORED,

@@ -108,7 +108,7 @@ function initial(
   // Norms multiply by 1, biases add nothing.
   if (shape.length === 1) return values.fill(name.endsWith('norm.weight') ? 1 - weight_offset : 0)
   const { next } = createRandom(seed, ...new TextEncoder().encode(name))
-  // Box and Muller: two normal numbers from two uniform ones, the first in (0, 1].
+  // Box-Muller: two normal numbers from two uniform ones, the first in (0, 1].
   for (let i = 0; i < values.length; i += 2) {
     const radius = spread * Math.sqrt(-2 * Math.log(1 - next()))
     const angle = 2 * Math.PI * next()

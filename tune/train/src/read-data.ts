@@ -14,7 +14,7 @@ import { hashOf, idsOf, type Hub, type RunData, type Source } from './run-data.t
 import { checkSkipped, summarise } from './data/skips.ts'
 import { cacheRoot, tokenizeCached } from './data/token-cache.ts'
 
-/** Minimum number of examples to cache. Tokenising fewer takes less time than a person notices. */
+/** Minimum number of examples to cache. Tokenising fewer is imperceptibly fast. */
 const WORTH_KEEPING = 1000
 
 export async function readData(

@@ -67,7 +67,7 @@ function initial(name: string, shape: readonly number[], { seed, layers }: BaseP
   if (shape.length === 1) return values.fill(1)
   const spread = /\.(?:o_proj|down_proj)\./.test(name) ? SPREAD / Math.sqrt(2 * layers) : SPREAD
   const { next } = createRandom(seed, ...new TextEncoder().encode(name))
-  // Box and Muller: two normal numbers from two uniform ones, the first in (0, 1].
+  // Box-Muller: two normal numbers from two uniform ones, the first in (0, 1].
   for (let i = 0; i < values.length; i += 2) {
     const [radius, angle] = [spread * Math.sqrt(-2 * Math.log(1 - next())), 2 * Math.PI * next()]
     values[i] = radius * Math.cos(angle)

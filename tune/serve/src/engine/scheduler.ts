@@ -129,7 +129,7 @@ export function createScheduler(
       const admitted = admit()
       if (!admitted) break
       rows -= schedule(admitted)
-      // If there were no blocks for this request, there are none for the next.
+      // This request found no blocks, so the next one will not either.
       if (!running.includes(admitted)) break
     }
     // A chunk planned early may belong to a sequence that was preempted later.

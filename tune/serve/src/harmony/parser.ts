@@ -2,9 +2,9 @@
  * Parses an answer in the harmony format as it is generated: messages, each with a header (role, channel,
  * receiver) up to <|message|> and a body up to <|end|> or the next <|start|>.
  *
- *   analysis channel thoughts
- *   a receiver `functions.NAME` a call of that tool; the body is its arguments
- *   commentary and final channel the answer; a comment before a call is written for the reader
+ *   analysis channel                      thoughts
+ *   a receiver `functions.NAME`           a call of that tool; the body is its arguments
+ *   commentary and final channel          the answer; a comment before a call is written for the reader
  *
  * Text without any message is returned unchanged, so nothing that the model wrote is lost.
  */

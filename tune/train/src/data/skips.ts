@@ -28,7 +28,7 @@ export function summarise(skipped: readonly Skipped[]): SkipSummary {
   return { rows: seen.size, reasons: [...groups.values()].toSorted((a, b) => b.rows - a.rows) }
 }
 
-/** `3 rows left out: 2 × not JSON (first a.jsonl:5), 1 × …`. Empty if there are none. */
+/** `3 rows left out: 2 × not JSON (first a.jsonl:5), 1 × …`. Empty if no row was left out. */
 export function skipText({ rows, reasons }: SkipSummary): string {
   if (rows === 0) return ''
   const parts = reasons.map(({ reason, rows: count, first }) => `${count} × ${reason} (first ${first})`)
