@@ -1,4 +1,7 @@
-/** The groups of the end-to-end tests: whatever opens a browser is a page test, wherever it lies. */
+/**
+ * The groups of the end-to-end tests: whatever opens a browser is a page test, wherever it lies. Test files
+ * of a group share a process.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -61,4 +64,19 @@ test('a page test is found by any import of the browser helper', () => {
     'tooling/e2e/far.test.ts',
   ])
   expect(e2e).toEqual(['agent/app/e2e/in-a-comment.test.ts', 'agent/app/e2e/types-alone.test.ts'])
+})
+
+/** A variable that stayed set once moved the cache of kernels, and every later file compiled them again. */
+test('a test file sets environment variables only until it ends', () => {
+  const files = ['agent', 'tune', 'tooling'].flatMap(listPaths).filter(path => path.endsWith('.test.ts'))
+  expect(files).toContain('tune/train/test/preferences.test.ts')
+  const textOf = (path: string) => readFileSync(join(root, path), 'utf8')
+  const writesDirectly =
+    /process\.env(?:\[[^\]]+\]|\.\w+)\s*(?:\?\?|\|\|)?=(?!=)|delete process\.env|assign\(process\.env/
+  const forgets = (text: string) => /\bstubEnv\(/.test(text) && !/\bunstubAllEnvs\(/.test(text)
+  const own = 'tooling/test-groups.test.ts'
+  const wrong = files.filter(
+    path => path !== own && (writesDirectly.test(textOf(path)) || forgets(textOf(path))),
+  )
+  expect(wrong).toEqual([])
 })

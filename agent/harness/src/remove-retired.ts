@@ -85,14 +85,10 @@ export function removeRetired({
     } catch (error) {
       if (told.has(session_id)) return
       told.add(session_id)
-      logger(
-        'warn',
-        'failed to remove the workspace of an archived session; it is retried every minute',
-        {
-          session_id,
-          error: asError(error).message,
-        },
-      )
+      logger('warn', 'failed to remove the workspace of an archived session; it is retried every minute', {
+        session_id,
+        error: asError(error).message,
+      })
     }
   }
 

@@ -8,11 +8,7 @@ import type { Request } from './writer-messages.ts'
 /** Refusals of changes to links, worded alike for all stores. */
 export const linkRefusals = {
   tooManyOpen: (row: StoredSession, parent: string, most: number) =>
-    new Refusing(
-      'too_many_open',
-      `[commit] session ${parent} has ${most} open children, the maximum`,
-      row,
-    ),
+    new Refusing('too_many_open', `[commit] session ${parent} has ${most} open children, the maximum`, row),
   tooManyChildren: (row: StoredSession, root: string, most: number) =>
     new Refusing(
       'too_many_children',

@@ -151,9 +151,7 @@ function unlinked(links: readonly StoredLink[], { spawned, outcomes }: Seen): st
   const linked = new Set(links.map(({ child_id }) => child_id))
   const without = (told: ReadonlyMap<string, ReportedEnd>, what: string): string[] =>
     [...told].flatMap(([worker, { session, id }]) =>
-      linked.has(worker)
-        ? []
-        : [`session ${session}: event ${id} ${what} ${worker}, which has no link`],
+      linked.has(worker) ? [] : [`session ${session}: event ${id} ${what} ${worker}, which has no link`],
     )
   return [...without(spawned, 'spawns'), ...without(outcomes, 'is the outcome of')]
 }

@@ -129,9 +129,7 @@ export const McpServerConfig = z.union([
     sandbox: z
       .enum(['box', 'none'])
       .default('box')
-      .describe(
-        '`none`: has the rights of this server; `box`: sandboxed, and skipped without a sandbox',
-      ),
+      .describe('`none`: has the rights of this server; `box`: sandboxed, and skipped without a sandbox'),
     network: z
       .enum(['none', 'proxy', 'open'])
       .optional()
@@ -530,9 +528,9 @@ export const Config = z.strictObject({
   browser: BrowserConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),
   code: CodeConfig.prefault({}),
-  research: ResearchLevels
-    .prefault({})
-    .describe('branches without improvement until research is warned, redirected, ended'),
+  research: ResearchLevels.prefault({}).describe(
+    'branches without improvement until research is warned, redirected, ended',
+  ),
   auth: z
     .strictObject({
       issuer: z.url().optional(),

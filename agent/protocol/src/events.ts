@@ -1942,8 +1942,7 @@ export const EVENTS = {
     {
       extra: { recovered_by: z.string(), stale_seconds: seconds },
       alarm: true,
-      summary: d =>
-        join(`by ${d.recovered_by}`, `after ${secondsText(d.stale_seconds)} without activity`),
+      summary: d => join(`by ${d.recovered_by}`, `after ${secondsText(d.stale_seconds)} without activity`),
     },
   ),
   'context.compact': def(

@@ -80,9 +80,7 @@ const SessionCursors = z
   .transform(text => text.split(','))
   .pipe(
     z
-      .array(
-        z.string().regex(/^[^,]+:\d{1,15}$/, 'must be session_id:after, with an integer of 0 or more'),
-      )
+      .array(z.string().regex(/^[^,]+:\d{1,15}$/, 'must be session_id:after, with an integer of 0 or more'))
       .max(SHARED_SESSIONS_MAX, `at most ${SHARED_SESSIONS_MAX} sessions`),
   )
   .transform(entries =>
@@ -487,9 +485,9 @@ export const ROUTES = {
       rubric: Rubric.describe('the criteria by which the evaluator grades each round'),
       max_iterations: z.int().min(1).optional().describe('max rounds; values above 20 become 20'),
       budget: SessionBudget.optional().describe('for the coordinator and its descendants, from now on'),
-      research: ResearchInput
-        .optional()
-        .describe('makes it a research mission, whose work is done by branches'),
+      research: ResearchInput.optional().describe(
+        'makes it a research mission, whose work is done by branches',
+      ),
     }),
     status: 201,
     answer: MissionDetail,
@@ -651,9 +649,9 @@ export const ROUTES = {
     query: z.object({
       ...page,
       status: list(INBOX_STATUSES).optional(),
-      kind: KIND_FILTER
-        .optional()
-        .describe('kinds of items, or the types of their events: inbox.governance_gate'),
+      kind: KIND_FILTER.optional().describe(
+        'kinds of items, or the types of their events: inbox.governance_gate',
+      ),
       session_id: z.string().optional(),
       descendants: z
         .enum(['true', 'false'])

@@ -84,10 +84,7 @@ test.each<[string, Written[]]>([
   ['no verdict of the active mission requires it', [...graded('satisfied'), continuation(1)]],
   ['no verdict of the active mission requires it', [...graded('needs_revision'), paused, continuation(1)]],
   ['no verdict of the active mission requires it', [...graded('needs_revision'), continuation(2)]],
-  [
-    'must be followed by its message',
-    [...graded('needs_revision'), continuation(1), session('complete')],
-  ],
+  ['must be followed by its message', [...graded('needs_revision'), continuation(1), session('complete')]],
   ['no mission.continuation precedes it', [...begun, told('mission_continuation')]],
   ['mission m is not active', [...begun, paused, paused]],
   ['mission m is not active', [...graded('satisfied'), paused]],

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
   readResults,
   runBaseline,
@@ -26,7 +26,7 @@ beforeEach(async () => {
   await writeFile(script, SCRIPT)
 })
 afterEach(async () => {
-  delete process.env['COUNT']
+  vi.unstubAllEnvs()
   await rm(outputDir, { recursive: true })
 })
 
@@ -71,7 +71,7 @@ async function measure(
   settings: RunSettings,
   more: Partial<MatrixOptions> = {},
 ): Promise<{ failed: number; cells: string[] }> {
-  process.env['COUNT'] = join(outputDir, 'count')
+  vi.stubEnv('COUNT', join(outputDir, 'count'))
   const cells: string[] = []
   const onCell = (cell: MatrixCell) =>
     void cells.push(
@@ -141,7 +141,7 @@ test('a run that dies or fails leaves its cell unmeasured, and the others go on'
 })
 
 test('the baseline runs on problems of ours, and what it has measured is kept too', async () => {
-  process.env['COUNT'] = join(outputDir, 'count')
+  vi.stubEnv('COUNT', join(outputDir, 'count'))
   const notes: string[] = []
   const options = {
     python: process.execPath,

@@ -1,12 +1,14 @@
 /** Runs on preferences: what rows may look like, what is refused, and what must change no number. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createBench, losses } from './run.ts'
 
 const bench = await createBench()
 afterAll(bench.remove)
-process.env['XDG_CACHE_HOME'] ??= join(bench.directory, 'cache')
+// The scores of the reference are cached there; the engine is loaded by now.
+beforeAll(() => void vi.stubEnv('XDG_CACHE_HOME', join(bench.directory, 'cache')))
+afterAll(() => void vi.unstubAllEnvs())
 
 const write = (name: string, rows: readonly object[]) => {
   const path = join(bench.directory, `${name}.jsonl`)

@@ -23,7 +23,11 @@ export const SESSION_CHECKS: readonly Check[] = [
         found.push(...(json['sessions'] as { id: string }[]).map(({ id }) => id))
         cursor = json['next_cursor'] as string | null
       }
-      expectEqual('the new sessions, in the order of the list', found.filter(id => made.includes(id)), made)
+      expectEqual(
+        'the new sessions, in the order of the list',
+        found.filter(id => made.includes(id)),
+        made,
+      )
       expectEqual('number of distinct sessions', new Set(found).size, found.length)
       expectProblem('an invalid cursor', await probe.call('/v1/sessions?cursor=!'), 400, 'invalid_cursor')
       return `5 sessions over ${pages} pages`

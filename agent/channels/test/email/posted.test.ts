@@ -109,9 +109,7 @@ test('a configuration that would trust anybody, or send a password openly, is an
   expect(errorOf({ authserv_id: SERVER })).toBeUndefined()
   expect(errorOf({})).toContain('authserv_id: is required unless access is open')
   expect(errorOf({ access: 'open' })).toContain('agent: is required if access is open')
-  expect(errorOf({ authserv_id: SERVER, imap: { ...imap, security: 'none' } })).toContain(
-    'only if the host',
-  )
+  expect(errorOf({ authserv_id: SERVER, imap: { ...imap, security: 'none' } })).toContain('only if the host')
   expect(errorOf({ authserv_id: SERVER, imap: undefined })).toContain('webhook_secret_env is required')
   expect(errorOf({ authserv_id: SERVER, reply_address: 'a@example.org' })).toContain('{token} before the @')
   expect(errorOf({ authserv_id: SERVER, smtp: { ...smtp, user: 'a' } })).toContain(

@@ -12,12 +12,7 @@ import { inPlace } from './in-place.ts'
 export const CODE_TOOL = 'run_coding_agent'
 
 const Parameters = z.strictObject({
-  prompt: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100_000)
-    .describe('the task; the agent cannot see this conversation'),
+  prompt: z.string().trim().min(1).max(100_000).describe('the task; the agent cannot see this conversation'),
   agent: z.string().max(64).optional().describe('default: the first one listed'),
   repo: z.string().max(64).optional().describe('a repository to work in; default: the workspace'),
 })

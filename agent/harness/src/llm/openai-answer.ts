@@ -149,10 +149,7 @@ function finish(gathered: Gathered, request: ModelRequest, site: CallSite): Mode
     )
   const nameless = calls.find(call => call.name === '')
   if (nameless)
-    throw invalidAnswer(
-      site,
-      `a tool call has no name (arguments: ${nameless.arguments.slice(0, 80)})`,
-    )
+    throw invalidAnswer(site, `a tool call has no name (arguments: ${nameless.arguments.slice(0, 80)})`)
   const nameCall = callIds(request.messages)
   const kept = keptReasoning(gathered)
   const message: AssistantMessageData = {

@@ -84,14 +84,8 @@ const Answer = z
     json: data.optional().describe('an object, sent as JSON text'),
     empty: z.literal(true).optional().describe('an empty completion'),
     error: Failure.optional(),
-    hang: z
-      .literal(true)
-      .optional()
-      .describe('sends the answer, then nothing until the client disconnects'),
-    cut_off: z
-      .literal(true)
-      .optional()
-      .describe('closes the connection before the end of the answer'),
+    hang: z.literal(true).optional().describe('sends the answer, then nothing until the client disconnects'),
+    cut_off: z.literal(true).optional().describe('closes the connection before the end of the answer'),
     delay_ms: ms.optional().describe('before the first byte'),
     pace_ms: ms.optional().describe('between chunks'),
     chunk_chars: z.int().positive().optional(),

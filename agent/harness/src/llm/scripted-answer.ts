@@ -38,11 +38,7 @@ export async function answer(
       data: [{ id: script.scenario.name, object: 'model', created: 0, owned_by: 'scripted' }],
     })
   if (incoming.method !== 'POST' || path !== '/v1/chat/completions')
-    return refuse(
-      response,
-      404,
-      `${incoming.method} ${path} is not supported; use POST /v1/chat/completions`,
-    )
+    return refuse(response, 404, `${incoming.method} ${path} is not supported; use POST /v1/chat/completions`)
   const parsed = ChatRequest.safeParse(await readJson(incoming))
   if (!parsed.success) return refuse(response, 400, `invalid request: ${z.prettifyError(parsed.error)}`)
   await complete(script, parsed.data, incoming.headers, { response, left, ended })

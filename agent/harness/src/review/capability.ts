@@ -92,7 +92,6 @@ function lookBack(
     )
   }).catch((error: unknown) => {
     // A review cut off by a drain is repeated.
-    if (!signal.aborted)
-      report('warn', 'the review did not finish', { error: asError(error).message })
+    if (!signal.aborted) report('warn', 'the review did not finish', { error: asError(error).message })
   })
 }

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GovernanceConfig } from '@cairn/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sandboxed, CONTAINERS, ofTheRun, unsandboxed } from '../../test/sandbox/providers.ts'
 import { makeContext, makeFolder, runParsed } from '../../test/tools/tool-context.ts'
 import { boundedOutput } from './bounded-output.ts'
@@ -66,9 +66,9 @@ describe.each(kinds)('%s', (_, sandbox) => {
   })
 
   test('hands on nothing of the environment of the service', async () => {
-    process.env['CAIRN_TEST_SECRET'] = 'do not show'
+    vi.stubEnv('CAIRN_TEST_SECRET', 'do not show')
+    onTestFinished(() => void vi.unstubAllEnvs())
     const { output } = await run(tool, 'env')
-    delete process.env['CAIRN_TEST_SECRET']
     expect(
       output
         .split('\n')

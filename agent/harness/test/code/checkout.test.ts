@@ -197,5 +197,5 @@ test('a repository without a commit, and a clone of somebody else’s, are told 
   )
   const { workspace, take } = stage()
   cpSync(join(workspace, 'first'), join(workspace, 'repos/site'), { recursive: true })
-  await expect(take('aaaaaaaa')).rejects.toThrow("repos/site is a clone that Cairn did not create")
+  await expect(take('aaaaaaaa')).rejects.toThrow('repos/site is a clone that Cairn did not create')
 })

@@ -201,14 +201,7 @@ test.each([
     {},
     /Tool execution failed: unknown tool note; available: look/,
   ],
-  [
-    'a tool that changes things, by a pattern',
-    'note',
-    { value: 'x' },
-    ['*'],
-    {},
-    /unknown tool note/,
-  ],
+  ['a tool that changes things, by a pattern', 'note', { value: 'x' }, ['*'], {}, /unknown tool note/],
   [
     "its agent's user",
     'ask_user_question',

@@ -139,9 +139,7 @@ const DAMAGE: readonly (readonly [damage: string, found: string[]])[] = [
   ],
   [
     "UPDATE tasks SET status = 'cancelled' WHERE task_id = 'going'",
-    [
-      'task going: it is cancelled, event 5 of root says that it should be running: worker on-it is open',
-    ],
+    ['task going: it is cancelled, event 5 of root says that it should be running: worker on-it is open'],
   ],
   [
     "UPDATE tasks SET status = 'done', attempt_count = 2 WHERE task_id = 'going'",
