@@ -12,6 +12,7 @@ import { createReader } from '../src/reader.ts'
 import { openDb } from '../src/sqlite-adapter.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { ids, newSession, readAll, thought, upTo } from './conformance/fixture.ts'
 
 const COMMITS = 40
@@ -79,8 +80,8 @@ test('the log was cut where the test thinks', () => {
 
 /** Promise 11: A log cut at any byte contains exactly its complete commits. */
 test('cut at every byte of its last frame, and around every frame of its last commits, it holds exactly the commits that are whole', async () => {
-  const cuts = new Set<number>()
-  for (let cut = wal.length - frameSize; cut <= wal.length; cut++) cuts.add(cut)
+  const bytes = Array.from({ length: frameSize + 1 }, (_, at) => wal.length - frameSize + at)
+  const cuts = new Set(oneIn(8, bytes))
   const from = ends[COMMITS - 12] ?? 0
   for (let frame = from; frame < wal.length; frame += frameSize)
     for (const off of [-1, 0, 1, 8, 23, 24, 25, 100, 2048]) cuts.add(frame + off)
@@ -90,7 +91,7 @@ test('cut at every byte of its last frame, and around every frame of its last co
     if (found.length !== expected || found.some((json, at) => json !== texts[at]))
       expect({ cut, found: found.length }).toEqual({ cut, found: expected })
   }
-  expect(cuts.size).toBeGreaterThan(frameSize)
+  expect(cuts.size).toBeGreaterThan(frameSize / 8)
 })
 
 test('a bit that flipped ends the log before its commit, and nothing of what follows is believed', async () => {
