@@ -4,7 +4,7 @@ import { backoffMs } from './backoff.ts'
 
 const backoff = { baseMs: 1000, maxMs: 60_000 }
 
-test('a wait lies anywhere between nothing and the doubled base, and never above the ceiling', () => {
+test('a delay is between 0 and the doubled base, and never above the maximum', () => {
   fc.assert(
     fc.property(
       fc.nat(40),
@@ -18,7 +18,7 @@ test('a wait lies anywhere between nothing and the doubled base, and never above
   )
 })
 
-test("a server's wish is a floor, and a wish of hours is cut to five minutes", () => {
+test('a Retry-After of the server is a minimum, and is capped at five minutes', () => {
   expect(backoffMs(backoff, 0, 0.5, 9000)).toBe(9000)
   expect(backoffMs(backoff, 6, 0.99, 10)).toBe(59_400)
   expect(backoffMs(backoff, 0, 0, 3_600_000)).toBe(300_000)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { argumentsHash, canonicalJson } from './canonical-json.ts'
 
-test('writes the sample of RFC 8785 section 3.2.2 as the RFC has it', () => {
+test('writes the sample of RFC 8785 section 3.2.2 as the RFC shows it', () => {
   const sample = JSON.parse(String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -71,11 +71,11 @@ test.each([
   ['such a key', { '\udc00': 1 }],
   ['a function', () => 1],
   ['a big integer', 1n],
-])('refuses %s, which JSON cannot say', (_, value) => {
+])('rejects %s, which JSON cannot represent', (_, value) => {
   expect(() => canonicalJson(value)).toThrow(/canonicalJson/)
 })
 
-test('refuses a value that contains itself, and takes one that stands there twice', () => {
+test('rejects a value that contains itself and accepts one that occurs twice', () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   const shared = { a: 1 }
@@ -83,7 +83,7 @@ test('refuses a value that contains itself, and takes one that stands there twic
   expect(canonicalJson([shared, shared])).toBe('[{"a":1},{"a":1}]')
 })
 
-test('gives equal hashes to arguments that differ only in order, and others to any that differ', () => {
+test('arguments that differ only in key order have equal hashes, and others do not', () => {
   expect(argumentsHash({ a: 1, b: { c: [1, 2], d: '' } })).toBe(
     argumentsHash({ b: { d: '', c: [1, 2] }, a: 1 }),
   )

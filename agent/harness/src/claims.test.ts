@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createClaims } from './claims.ts'
 import { createRuns } from './runs.ts'
 
-/** A claim as far as a run looks at it. */
+/** The part of a claim that a run reads. */
 const claimOf = (id: string, parent_id: string | null): Claim => ({
   session: { id, parent_id } as Claim['session'],
   fence: { worker_id: 'w', epoch: 1 },
@@ -12,7 +12,7 @@ const claimOf = (id: string, parent_id: string | null): Claim => ({
   link: null,
 })
 
-test('a worker asks for as many children as their share of its places leaves, and for one at least', async () => {
+test('a runner claims only as many children as their share of its free turns, and at least one', async () => {
   const asked: [number, ClaimRules | undefined][] = []
   const queue = [[claimOf('child', 'root'), claimOf('root', null)], [], []]
   const forever = Promise.withResolvers<void>()

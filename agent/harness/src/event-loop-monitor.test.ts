@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Clock } from './clock.ts'
 import { waitUntilFree, monitorEventLoop } from './event-loop-monitor.ts'
 
-/** A loop of which a test says how long it ran and how long it waited. */
+/** An event loop whose active and idle times the test sets. */
 function fakeLoop() {
   let active = 0
   let idle = 0
@@ -20,7 +20,7 @@ function fakeLoop() {
   }
 }
 
-test('a loop that ran three quarters of the time since the last look has none to spare', () => {
+test('a loop that was active for three quarters of the time since the last check is busy', () => {
   const { loop, pass } = fakeLoop()
   const isBusy = monitorEventLoop(loop)
   pass(14, 26)
@@ -33,7 +33,7 @@ test('a loop that ran three quarters of the time since the last look has none to
   expect(isBusy()).toBe(false)
 })
 
-test('the loop of this process is watched', () => {
+test('monitors the event loop of this process', () => {
   expect(monitorEventLoop()()).toBe(false)
 })
 
@@ -47,7 +47,7 @@ const after = (onWait: (ms: number) => void): Clock => ({
   },
 })
 
-test('what nobody waits for waits until there is time, and not for ever', async () => {
+test('deferred work waits until the loop is free, for a limited time', async () => {
   const never = new AbortController().signal
   const waits: number[] = []
   const clock = after(ms => waits.push(ms))

@@ -31,7 +31,7 @@ async function nextTry(clock: FakeClock): Promise<void> {
   clock.advance(2000)
 }
 
-test('a lease is given back as soon as the store takes it', async () => {
+test('retries the release of a lease until the store accepts it', async () => {
   const { clock, tries, warnings, returns } = stage(2)
   for (let n = 0; n < 3; n++) await nextTry(clock)
   await returns.done()
@@ -39,14 +39,14 @@ test('a lease is given back as soon as the store takes it', async () => {
   expect(warnings).toHaveLength(2)
 })
 
-test('a lease that has run out is left alone', async () => {
+test('stops retrying when the lease has expired', async () => {
   const { clock, tries, returns } = stage(Number.POSITIVE_INFINITY)
   for (let n = 0; n < 30; n++) await nextTry(clock)
   await returns.done()
   expect(tries).toHaveLength(30)
 })
 
-test('a shutdown tries once more and waits no longer', async () => {
+test('a shutdown tries once more and does not wait', async () => {
   const { shutdown, tries, returns } = stage(Number.POSITIVE_INFINITY)
   shutdown.abort(new Error('the worker shuts down'))
   await returns.done()

@@ -9,7 +9,7 @@ const write = (path: string, content: string) => ({
   content,
 })
 
-test('a recap is one imperative line that names what was touched', () => {
+test('a recap is one imperative line that names what the calls used', () => {
   expect(
     recapCalls([
       { name: 'read_file', arguments: { path: 'src/a.ts' } },
@@ -20,23 +20,23 @@ test('a recap is one imperative line that names what was touched', () => {
   expect(recapCalls([{ name: 'mcp__x__y', arguments: { path: 'p' } }])).toBe('Call mcp__x__y')
 })
 
-test('what failed or was refused was only tried', () => {
+test('describes a failed or denied call as an attempt', () => {
   expect(recapCalls([{ name: 'terminal', arguments: { command: 'rm -r x' }, failed: true }])).toBe(
     'Try to run rm -r x',
   )
 })
 
-test('repeated calls are told once, and a long list is cut', () => {
+test('lists repeated calls once and cuts a long list', () => {
   expect(recapCalls([read('a'), read('a'), read('b')])).toBe('Read a and read b')
   expect(recapCalls(['a', 'b', 'c', 'd', 'e'].map(read))).toBe('Read a, read b, read c and 2 more')
 })
 
-test('an iteration without calls answered, or said nothing', () => {
+test('describes an iteration without calls as an answer, or an empty one', () => {
   expect(recapIteration([], false)).toBe('Answer the user')
   expect(recapIteration([], true)).toBe('Give an empty answer')
 })
 
-test('a file that could not be written is no result of the turn', () => {
+test('lists no file that could not be written', () => {
   expect(
     listArtifacts({
       calls: [
@@ -52,7 +52,7 @@ test('a file that could not be written is no result of the turn', () => {
   ])
 })
 
-test('text that only looks like an object is no failure', () => {
+test('text that only looks like an object is not a failure', () => {
   expect(isFailure('{"error":"x"}')).toBe(true)
   expect(isFailure('{"error"')).toBe(false)
   expect(isFailure('error')).toBe(false)

@@ -36,7 +36,7 @@ async function setUp() {
     held,
     said,
     fill,
-    /** A session with files, one below another where a parent is given. */
+    /** A session with files, as a child where a parent is given. */
     async session(parent_id?: string): Promise<string> {
       const session = await createSession(deps, ['assistant'], { principal: alice })
       if (parent_id !== undefined) {
@@ -62,7 +62,7 @@ async function setUp() {
         graceMs: GRACE_MS,
         logger: (level, message) => said.push(`${level}: ${message}`),
       }),
-    /** A minute passes, and the sweep of its end is over. */
+    /** Advances a minute and waits for the end of its sweep. */
     async sweep(): Promise<void> {
       await clock.waitsFor(SWEEP_MS)
       clock.advance(SWEEP_MS)
@@ -76,7 +76,7 @@ async function setUp() {
  * Promise 6.6: Cairn removes the workspaces and checkpoints of archived sessions and their children, and no
  * others.
  */
-test('workspaces and checkpoints of archived sessions go, their children’s too; those of others stay', async () => {
+test('removes the workspaces and checkpoints of archived sessions and their children, and no others', async () => {
   const at = await setUp()
   const [kept, gone] = [await at.session(), await at.session()]
   const child = await at.session(gone)
@@ -96,7 +96,7 @@ test('workspaces and checkpoints of archived sessions go, their children’s too
   await stop()
 })
 
-test('what a death left of a copy that was not finished goes with its session', async () => {
+test('removes an unfinished copy that a crash left together with its session', async () => {
   const at = await setUp()
   const [kept, gone] = [await at.session(), await at.session()]
   for (const id of [kept, gone]) at.fill(`${id}.unfinished`)
@@ -110,7 +110,7 @@ test('what a death left of a copy that was not finished goes with its session', 
 })
 
 /** Promise 6.6: The workspace of an archived session stays until its last running command ends. */
-test('a command that still runs keeps its workspace until it has ended, and others have time to let go', async () => {
+test('keeps the workspace of a running command, and gives other processes time to end theirs', async () => {
   expect([GRACE_MS, 500, 86_400_000].map(sweepMs)).toEqual([SWEEP_MS, 1000, SWEEP_MS])
   const at = await setUp()
   const id = await at.session()
@@ -124,8 +124,8 @@ test('a command that still runs keeps its workspace until it has ended, and othe
   expect(at.left()).toEqual([[], []])
   await stop()
 
-  // Not held here: another process may be ending it, so the sweep that finds it archived does not take it
-  // yet.
+  // Not held here, but another process may be ending its command: the first sweep after the archive leaves
+  // it.
   const other = await at.session()
   const again = at.start()
   await at.sweep()
@@ -137,7 +137,7 @@ test('a command that still runs keeps its workspace until it has ended, and othe
   await again()
 })
 
-test('what a death left half removed goes after the next start', async () => {
+test('the next start removes what a crash left half removed', async () => {
   const at = await setUp()
   const id = await at.session()
   await at.archive(id)
@@ -150,7 +150,7 @@ test('what a death left half removed goes after the next start', async () => {
   await stop()
 })
 
-test('a store that does not answer, a place that is not there or is a link of the operator: the next sweep goes on', async () => {
+test('the next sweep works after a store error, and with a missing folder or one that is a link', async () => {
   const at = await setUp()
   const id = await at.session()
   const elsewhere = join(at.dir, 'elsewhere')

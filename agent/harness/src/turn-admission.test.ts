@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTurnAdmission } from './turn-admission.ts'
 
-/** `ask` lets one more enter; `entered` are those that have, each with what it says when it has begun. */
+/** `ask` requests entries; `entered` lists those admitted, each with the function that reports its start. */
 function setUp(busy: boolean) {
   const timers = new Map<object, { ms: number; run: () => void }>()
   const state = { busy }
@@ -19,7 +19,7 @@ function setUp(busy: boolean) {
   return {
     state,
     entered,
-    /** Those that run, by how long they take. */
+    /** The callbacks of running timers with a duration. */
     timers: (ms: number) => [...timers.values()].filter(timer => timer.ms === ms).map(({ run }) => run),
     ask(count: number) {
       for (let left = count; left > 0; left--) void beginnings.enter().then(begun => entered.push(begun))
@@ -28,14 +28,14 @@ function setUp(busy: boolean) {
 }
 const settled = () => new Promise(resolve => setImmediate(resolve))
 
-test('with time to spare everyone begins at once', async () => {
+test('admits every turn at once while the event loop is free', async () => {
   const { ask, entered } = setUp(false)
   ask(100)
   await settled()
   expect(entered).toHaveLength(100)
 })
 
-test('without, eight begin, and the next when one of them has begun, each once', async () => {
+test('a busy loop admits eight, and one more for each that has started, counted once', async () => {
   const { ask, entered, timers } = setUp(true)
   ask(11)
   await settled()
@@ -51,7 +51,7 @@ test('without, eight begin, and the next when one of them has begun, each once',
   expect(entered).toHaveLength(11)
 })
 
-test('one that takes long is not waited for', async () => {
+test('does not wait for a turn that takes long to start', async () => {
   const { ask, entered, timers } = setUp(true)
   ask(9)
   await settled()
@@ -61,7 +61,7 @@ test('one that takes long is not waited for', async () => {
   expect(timers(800), 'it waits no more').toEqual([])
 })
 
-test('nobody waits for ever', async () => {
+test('admits a turn that has waited for the maximum time', async () => {
   const { ask, entered, timers } = setUp(true)
   ask(10)
   await settled()
@@ -74,7 +74,7 @@ test('nobody waits for ever', async () => {
   expect(entered, 'each enters once').toHaveLength(10)
 })
 
-test('those that wait go before those that come, and all go as soon as there is time', async () => {
+test('admits waiting turns before new ones, and all of them once the loop is free', async () => {
   const { ask, entered, state } = setUp(true)
   ask(20)
   await settled()

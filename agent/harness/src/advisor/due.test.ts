@@ -22,7 +22,7 @@ const at = (
   ...change,
 })
 
-test('an opinion on the work is due after so many iterations, counted from the last one', () => {
+test('advice is due every every_iterations iterations, counted from the last advice', () => {
   expect(adviceDue(at({ iteration: 3 }), false, settings)).toBeNull()
   expect(adviceDue(at({ iteration: 4 }), false, settings)).toBe('progress')
   expect(
@@ -33,20 +33,20 @@ test('an opinion on the work is due after so many iterations, counted from the l
   ).toBe('progress')
 })
 
-test('calls that keep failing bring the advisor earlier, over two iterations at least', () => {
+test('failing calls make advice due earlier, but not before the second iteration', () => {
   expect(adviceDue(at({ iteration: 1, calls: [failed, failed, failed] }), false, settings)).toBe('stuck')
   expect(adviceDue(at({ iteration: 0, calls: [failed, failed, failed] }), false, settings)).toBeNull()
   expect(adviceDue(at({ iteration: 2, calls: [failed, fine, failed] }), false, settings)).toBeNull()
 })
 
-test('the last look is taken once, at a turn that used tools', () => {
+test('the review before the end happens once, in a turn that used tools', () => {
   expect(adviceDue(at({}), true, settings)).toBe('review')
   expect(adviceDue(at({ calls: [] }), true, settings)).toBeNull()
   expect(adviceDue(at({ advice: { ...noAdvice, asked: 1, reviewed: true } }), true, settings)).toBeNull()
   expect(adviceDue(at({}), true, { ...settings, before_finish: false })).toBeNull()
 })
 
-test('nobody is asked without an advisor, beyond its share of a turn, between turns, or when a message is first', () => {
+test('no advice is due without an advisor, past the limit of a turn, between turns, or before a new message', () => {
   expect(adviceDue(at({ iteration: 9 }), false, AdvisorConfig.parse({}))).toBeNull()
   expect(adviceDue(at({ iteration: 9, advice: { ...noAdvice, asked: 2 } }), false, settings)).toBeNull()
   expect(adviceDue(at({ iteration: 9, turn: { turn_id: null, calls: [fine] } }), false, settings)).toBeNull()

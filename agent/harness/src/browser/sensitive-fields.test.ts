@@ -7,15 +7,15 @@ test.each([
   ['in a form', 'pw=a%26b+c&x=1', 'pw=[hidden]&x=1', 'a&b c'],
   ['in JSON', '{"pw":"a\\"b c"}', '{"pw":"[hidden]"}', 'a"b c'],
   ['more than once', 'hunter2!x hunter2!x', '[hidden] [hidden]'],
-])('a value is hidden %s', (_how, text, hidden, value = 'hunter2!x') => {
+])('hides a value %s', (_how, text, hidden, value = 'hunter2!x') => {
   expect(hideValues(text, [value])).toBe(hidden)
 })
 
-test('a short value is hidden in the line of its field, and stays in the words around it', () => {
+test('hides a short value in the line of its field and keeps it in the words around it', () => {
   const text = '- textbox "Pin" [ref=e5]: 12\n- paragraph: 12 items of 120'
   expect(hideValues(text, ['12'])).toBe('- textbox "Pin" [ref=e5]: [hidden]\n- paragraph: 12 items of 120')
 })
 
-test('of two values of which one begins with the other, nothing is left', () => {
+test('hides a value completely when another value is a prefix of it', () => {
   expect(hideValues('secret-long', ['secret', 'secret-long'])).toBe('[hidden]')
 })

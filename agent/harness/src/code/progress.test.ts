@@ -1,4 +1,4 @@
-/** Whatever an agent says, and however fast: its text is told whole, and never more than twice a second. */
+/** Progress of a coding agent: all of its text arrives, with at most two events per second. */
 import { createStreamRedactor } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Promise 14.18: The joined progress texts are the agent's text, with at most two events per second. */
-test('property: the texts joined are the agent’s text, and so many events have so many half seconds', async () => {
+test('property: the joined chunks are the agent’s text, and each event is followed by half a second of silence', async () => {
   let written = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
@@ -38,7 +38,7 @@ test('property: the texts joined are the agent’s text, and so many events have
         if ('wait' in each)
           for (let tenths = 0; tenths < each.wait; tenths += 1) {
             clock.advance(100)
-            // A write is asked for in a promise of its own.
+            // A write is requested in a promise of its own.
             await Promise.resolve()
           }
         else if ('say' in each) {

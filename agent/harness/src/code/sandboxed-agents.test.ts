@@ -7,11 +7,11 @@ const config = Config.parse({})
 const find = (provider: Partial<NonNullable<SandboxChoice['provider']>> | null) =>
   findCodingAgents({ config, dataDir: '/nowhere', sandbox: { provider, proxy: null } as SandboxChoice })
 
-test('a process that only looks, and so opens no proxy, finds the coding agents that a server here can run', () => {
+test('a process that opens no proxy lists the coding agents that a server here can run', () => {
   expect(find({ kind: 'bubblewrap', hasProxies: true })).toMatchObject({ reason: null, names: ['cairn'] })
 })
 
-test('without a box, or a proxy that boxes can reach, none can run', () => {
+test('reports no agents without a sandbox or a proxy that the sandbox can reach', () => {
   expect(find(null).reason).toContain('has no sandbox')
   expect(find({ kind: 'unboxed', hasProxies: false }).reason).toContain('unboxed')
   expect(find({ kind: 'bubblewrap', hasProxies: false }).reason).toContain('perl is missing')

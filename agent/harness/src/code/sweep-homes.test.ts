@@ -1,4 +1,4 @@
-/** Which folders of coding agents go when a worker starts. */
+/** Which home folders of coding agents a runner removes at its start. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { homeOf, homesIn, sweepHomes } from './sweep-homes.ts'
 
 type Runs = Awaited<ReturnType<LogStore['coordination']['codeRuns']>>
-/** By session, its runs and their states. */
+/** The runs of each session, with their states. */
 const readsOf = (states: Record<string, Record<string, string>>) => ({
   codeRuns: (session_id: string) =>
     session_id === 'broken'
@@ -26,7 +26,7 @@ function makeHomes(runs: readonly (readonly [string, string])[]): string {
 }
 
 /** Promise 14.18: The next start removes what finished coding runs left on disk. */
-test('what runs left that are over, or that the log does not have, goes; the others keep theirs', async () => {
+test('removes the homes of finished and unknown runs and keeps the others', async () => {
   const dataDir = makeHomes([
     ['s1', 'done'],
     ['s1', 'running'],
@@ -39,7 +39,7 @@ test('what runs left that are over, or that the log does not have, goes; the oth
   expect(readdirSync(homesIn(dataDir)).toSorted()).toEqual(['not-ours', 's1.parked', 's1.running'])
 })
 
-test('a log that does not answer costs nothing but a line; no folder at all is nothing to do', async () => {
+test('logs a warning for a log that cannot be read, and does nothing without the folder', async () => {
   const dataDir = makeHomes([
     ['broken', 'run'],
     ['s1', 'gone'],

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { writeHome } from './write-home.ts'
 
 /** Promise 11.8: A coding agent's home directory exposes no file of the service through links. */
-test('what a process left in its home leads no file out of it', async () => {
+test('writes no file outside the home through links that a process left in it', async () => {
   const root = mkdtempSync(join(tmpdir(), 'cairn-home-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const [home, outside] = [join(root, 'home'), join(root, 'outside')]

@@ -44,14 +44,14 @@ const gate = (tool_call_id: string): Line => [
   },
 ]
 
-test('the last plan counts, whole', () => {
+test('carries only the last plan', () => {
   const todo = (content: string) => ({ id: '1', content, status: 'pending' })
   expect(
     after(['todo.updated', { todos: [todo('old')] }], ['todo.updated', { todos: [todo('new')] }]).todos,
   ).toEqual([todo('new')])
 })
 
-test('a goal is carried while it is active or paused, and no longer', () => {
+test('carries a goal while it is active or paused', () => {
   expect(after(goal).goal).toMatchObject({ description: 'ship it', rubric: 'tests pass', status: 'active' })
   expect(after(goal, ['outcome.paused', { outcome_id: 'g', reason: 'user-paused' }]).goal?.status).toBe(
     'paused',
@@ -59,7 +59,7 @@ test('a goal is carried while it is active or paused, and no longer', () => {
   expect(after(goal, ['outcome.cleared', { outcome_id: 'g' }]).goal).toBeNull()
 })
 
-test('an approval is open until somebody decided it, and only that one is closed', () => {
+test('an approval is open until its own decision', () => {
   const decided: Line = [
     'user.message',
     { content: '[Decision]', synthetic: 'governance_decision', tool_call_id: 'a' },
@@ -70,7 +70,7 @@ test('an approval is open until somebody decided it, and only that one is closed
   ])
 })
 
-test('an action is open until the user says that it is done', () => {
+test('an action is open until the user reports it as done', () => {
   const action: Line = [
     'inbox.action_required',
     {
@@ -91,7 +91,7 @@ test('an action is open until the user says that it is done', () => {
   ).toEqual([])
 })
 
-test('of what nobody ever decides on the newest hundred are kept', () => {
+test('keeps the newest hundred undecided approvals', () => {
   const { waiting } = after(...Array.from({ length: 150 }, (_, at) => gate(`call-${at}`)))
   expect(waiting).toHaveLength(100)
   expect(waiting[0]).toContain('(call-50)')
@@ -99,7 +99,7 @@ test('of what nobody ever decides on the newest hundred are kept', () => {
 })
 
 /** Promise 14.4: A compaction keeps the list of active workers. */
-test('workers are carried while they are at work, and are told not to be started again', () => {
+test('carries running workers, with the instruction not to start them again', () => {
   const spawned = (worker_id: string, goal: string): Line => [
     'worker.spawned',
     { worker_id, goal, kind: 'worker', agent: 'assistant', depth: 1 },

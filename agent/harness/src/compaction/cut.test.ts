@@ -23,27 +23,27 @@ const result = (event_id: number, tool_call_id: string, content = 'r'): Conversa
   message: { role: 'tool', tool_call_id, content },
 })
 
-test('a cut lies between whole exchanges only', () => {
+test('cuts only between whole exchanges', () => {
   expect(cutPlaces([user(1), asks(2, 'a', 'b'), result(4, 'a'), result(6, 'b'), user(7)])).toEqual([1, 4, 5])
 })
 
-test('a message that is older than the answer before it goes where that answer goes', () => {
+test('a message that is older than the answer before it stays with that answer', () => {
   expect(cutPlaces([user(1), asks(5), user(3), user(9)])).toEqual([1, 3, 4])
 })
 
-test('the newest messages stay, at least four of them, and a fifth of the window at most', () => {
+test('keeps at least four of the newest messages and at most a fifth of the window', () => {
   const entries = Array.from({ length: 100 }, (_, index) => user(index + 1))
   expect(chooseCut(entries, 1000)?.kept).toHaveLength(14)
   expect(chooseCut(entries, 100)?.kept).toHaveLength(2)
   expect(chooseCut(entries.slice(0, 8), 1_000_000)?.kept).toHaveLength(KEPT_MESSAGES)
 })
 
-test('messages that are too much by themselves are summarised too', () => {
+test('summarizes even the newest messages when they alone are too large', () => {
   const huge = [user(1), asks(2, 'a'), result(3, 'a', 'y'.repeat(100_000))]
   expect(chooseCut(huge, 8000)).toMatchObject({ through_event_id: 3, kept: [] })
 })
 
-test('there is no cut where nothing would be won', () => {
+test('makes no cut that would free no space', () => {
   expect(chooseCut([], 1000)).toBeNull()
   const summary = {
     event_id: 3,
@@ -54,7 +54,7 @@ test('there is no cut where nothing would be won', () => {
 })
 
 /**
- * A log of messages, answers with calls in any number, results in any order, and messages that come in
+ * A log of messages, answers with any number of calls, results in any order, and messages that arrive in
  * between.
  */
 const conversations = fc
@@ -114,7 +114,7 @@ const conversations = fc
   })
 
 /** Promise 7: A compaction never separates a call from its result. */
-test('property: whatever the conversation, folding the compaction keeps the newest messages as they are and parts no call from its result', () => {
+test('property: folding a compaction keeps the newest messages unchanged and separates no call from its result', () => {
   fc.assert(
     fc.property(conversations, fc.integer({ min: 10, max: 5000 }), ({ conversation, next }, window) => {
       const cut = chooseCut(conversation.entries, window)

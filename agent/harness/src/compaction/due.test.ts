@@ -31,17 +31,17 @@ const waiting = {
   ],
 }
 
-test('a conversation is compacted from the threshold on', () => {
+test('compacts a conversation from the threshold on', () => {
   expect(cutDue(at(749), window)).toBeNull()
   expect(cutDue(at(750), window)).not.toBeNull()
 })
 
-test('the system prompt and the tools count where the server has not counted', () => {
+test('counts the system prompt and the tools when the server has not counted', () => {
   expect(cutDue(at(0, { measured: null }), window)).toBeNull()
   expect(cutDue(at(0, { measured: null }), { ...window, overhead: 250 })).not.toBeNull()
 })
 
-test('never while calls are open, never twice before the model has answered, and not more than twice a turn', () => {
+test('never compacts with open calls, before the next answer of the model, or more than twice a turn', () => {
   expect(cutDue(at(900, { conversation: waiting }), window)).toBeNull()
   expect(cutDue(at(900, { compacted: 'threshold' }), window)).toBeNull()
   expect(cutDue(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }), window)).toBeNull()
@@ -49,7 +49,7 @@ test('never while calls are open, never twice before the model has answered, and
   expect(cutAfterOverflow(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }))).toBeNull()
 })
 
-test('a server that finds a request too long is believed, once, whatever the estimate was', () => {
+test('compacts once after a server rejects a request as too long, whatever the estimate was', () => {
   expect(cutAfterOverflow(at(10))).not.toBeNull()
   expect(cutAfterOverflow(at(10, { compacted: 'threshold' }))).not.toBeNull()
   expect(cutAfterOverflow(at(10, { compacted: 'overflow' }))).toBeNull()

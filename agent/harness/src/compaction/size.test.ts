@@ -44,12 +44,12 @@ function estimate(lines: readonly Line[], overhead = 50): number {
 }
 const forty = 'x'.repeat(40)
 
-test('without a count everything is estimated, the system prompt and the tools with it', () => {
+test('without a count of the server, estimates everything with the system prompt and the tools', () => {
   expect(estimate([message(forty), message(forty)])).toBe(50 + 2 * (4 + 10))
   expect(estimate([message(forty), request, answer('', { input_tokens: 0 })])).toBe(50 + 14)
 })
 
-test('what the server counted stands for all up to its answer, and only what came since is estimated', () => {
+test("uses the server's count up to its answer and estimates only what came after", () => {
   expect(estimate([message(forty), request, answer('yes', { input_tokens: 900, output_tokens: 100 })])).toBe(
     1000,
   )
@@ -63,7 +63,7 @@ test('what the server counted stands for all up to its answer, and only what cam
   ).toBe(1014)
 })
 
-test('a message that came while the model answered is not part of what was counted', () => {
+test("a message that arrived while the model answered is not part of the server's count", () => {
   expect(
     estimate([
       message(forty),
@@ -77,7 +77,7 @@ test('a message that came while the model answered is not part of what was count
   ).toBe(914)
 })
 
-test('reasoning is not sent again', () => {
+test('does not count reasoning, which is not sent again', () => {
   expect(
     estimate([
       message(forty),
@@ -87,7 +87,7 @@ test('reasoning is not sent again', () => {
   ).toBe(920)
 })
 
-test('after a compaction the old count says nothing', () => {
+test('ignores the old count after a compaction', () => {
   const compact: Line = [
     'context.compact',
     {
@@ -103,7 +103,7 @@ test('after a compaction the old count says nothing', () => {
   ).toBe(64)
 })
 
-test('calls count with their arguments, pictures with a flat sum', () => {
+test('counts calls with their arguments and images with a flat size', () => {
   expect(
     tokensOfMessage({
       role: 'assistant',

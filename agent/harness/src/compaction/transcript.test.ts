@@ -14,7 +14,7 @@ const state = {
   workers: [{ worker_id: 'w-1', agent: 'assistant', goal: 'mix the paint' }],
 }
 
-test('long results are shortened to their beginning and end, calls are named', () => {
+test('shortens long results to their beginning and end, and names calls', () => {
   const text = transcribe(
     [
       said('go'),
@@ -35,7 +35,7 @@ test('long results are shortened to their beginning and end, calls are named', (
   expect(text.length).toBeLessThan(2000)
 })
 
-test('a text that is too long gives way in the middle, and is never longer than it may be', () => {
+test('cuts a text that is too long in the middle, within the maximum', () => {
   const entries = Array.from({ length: 200 }, (_, index) => said(`message ${index} ${'x'.repeat(200)}`))
   const text = transcribe(entries, 5000)
   expect(text.length).toBeLessThanOrEqual(5000)
@@ -45,7 +45,7 @@ test('a text that is too long gives way in the middle, and is never longer than 
   expect(transcribe([said('y'.repeat(90_000))], 1000).length).toBeLessThanOrEqual(1000)
 })
 
-test('the plan, the goal and what waits stand beside the summary, and not in what is summed up next time', () => {
+test('the summary message has the plan, the goal and open items, and the next transcript omits them', () => {
   const message = summaryMessage({ kind: 'summary', text: 'It went well.' }, state)
   for (const part of [
     'It went well.',
@@ -61,7 +61,7 @@ test('the plan, the goal and what waits stand beside the summary, and not in wha
   )
 })
 
-test('what no model sums up is cut down by rule: the last summary and what people said, the newest first', () => {
+test('without a model keeps the last summary and the newest user messages, shortened', () => {
   const summary = summaryMessage({ kind: 'summary', text: 'It went well.' }, state)
   const { kind, text } = shorten([
     { event_id: 1, message: summary },

@@ -19,9 +19,9 @@ test.each([
   expect(mergeText(ours, original, theirs)).toBe(merged)
 })
 
-test('texts of so many equal lines that comparing them would take minutes are not merged', () => {
+test('does not merge texts with thousands of equal lines, which would take minutes to compare', () => {
   const blank = '\n'.repeat(20_000)
-  // By the processor's time: a busy machine stretches that of the clock.
+  // In processor time, which a busy machine does not stretch.
   const before = process.cpuUsage()
   expect(mergeText(`x\n${blank}`, blank, `${blank}y\n`)).toBeNull()
   expect(process.cpuUsage(before).user / 1000).toBeLessThan(2_000)
@@ -31,7 +31,7 @@ const text = fc
   .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 8 })
   .map(lines => lines.map(line => `${line}\n`).join(''))
 
-test('property: what only one side changed is taken as it is', () => {
+test('property: takes the changes of one side as they are', () => {
   fc.assert(
     fc.property(text, text, (original, changed) => {
       expect(mergeText(changed, original, original)).toBe(changed)

@@ -14,7 +14,7 @@ const goal = (change: Partial<Judged> = {}): Judged => ({
 const says = (result: string, feedback = 'do more') =>
   JSON.stringify({ result, explanation: 'because', feedback })
 
-test('a verdict is read from plain JSON, from a fence and from words around it; anything else is none', () => {
+test('reads a verdict from plain JSON, a code fence or JSON within text, and rejects anything else', () => {
   const read = { result: 'satisfied', explanation: 'because', feedback: 'do more' }
   for (const text of [
     says('satisfied'),
@@ -26,14 +26,14 @@ test('a verdict is read from plain JSON, from a fence and from words around it; 
     expect(readVerdict(text)).toBeNull()
 })
 
-test.each(['satisfied', 'blocked', 'failed'] as const)('%s is final, whatever the guards say', result => {
+test.each(['satisfied', 'blocked', 'failed'] as const)('%s is final, whatever the limits say', result => {
   expect(conclude(goal({ iteration: 19 }), says(result), 'over')).toMatchObject({
     result,
     parse_failed: false,
   })
 })
 
-test('more work is asked for until the maximum, the budget or a standstill', () => {
+test('asks for revision until the maximum, the budget or a standstill', () => {
   expect(conclude(goal(), says('needs_revision'), null)).toEqual({
     result: 'needs_revision',
     explanation: 'because',
@@ -50,7 +50,7 @@ test('more work is asked for until the maximum, the budget or a standstill', () 
   })
 })
 
-test('the same feedback three times in a row is a standstill; twice, or another in between, is not', () => {
+test('the same feedback three times in a row is a standstill, and twice or with another in between is not', () => {
   expect(
     conclude(goal({ verdicts: [verdict('Do  more'), verdict('do more')] }), says('needs_revision'), null),
   ).toMatchObject({ result: 'blocked', explanation: expect.stringContaining('No progress') })
@@ -66,7 +66,7 @@ test('the same feedback three times in a row is a standstill; twice, or another 
   ).toBe('needs_revision')
 })
 
-test('three in a row that stood still are a standstill', () => {
+test('three idle turns in a row are a standstill', () => {
   const standstill = 'turns in a row called no tool and gave the same answer'
   expect(conclude(goal({ idle: 2, standstill }), says('needs_revision'), null)).toMatchObject({
     result: 'blocked',
@@ -76,7 +76,7 @@ test('three in a row that stood still are a standstill', () => {
   expect(conclude(goal({ idle: 2 }), says('needs_revision'), null).result).toBe('needs_revision')
 })
 
-test('what cannot be read counts, and the third in a row pauses', () => {
+test('counts unreadable verdicts and pauses at the third in a row', () => {
   expect(conclude(goal({ parse_failures: 1 }), 'hm', null)).toMatchObject({
     result: 'needs_revision',
     parse_failed: true,

@@ -4,7 +4,7 @@ import type { TurnContext } from '../turn/context.ts'
 import { startPosition } from '../turn/position.ts'
 import { evaluate } from './evaluate.ts'
 
-test('a stop that comes right behind the opening of the span ends the grading without a word', async () => {
+test('a stop right after the start of the span ends the grading without a verdict', async () => {
   const goal = {
     outcome_id: 'o',
     description: 'd',
@@ -23,7 +23,7 @@ test('a stop that comes right behind the opening of the span ends the grading wi
     spent: { tokens: 0, cost_usd: 0 },
   } as const
   const written: string[] = []
-  // The commit lands, and the fold that follows it has the stop of somebody else already.
+  // The commit lands, and the fold after it already has a stop from elsewhere.
   const log = {
     position: () => ({ ...startPosition, goal, grading: noGrading }),
     append: (events: readonly { type: string }[]) => {

@@ -3,7 +3,7 @@ import { findOverspent } from './overspent.ts'
 
 const goal = { started_at: '2026-01-01T00:00:00.000Z' }
 
-test('each budget is named when it is used up', () => {
+test('names each budget that is used up', () => {
   const at = (minutes: number) => Date.parse('2026-01-01T00:00:00.000Z') + minutes * 60_000
   expect(findOverspent({}, goal, { tokens: 1e9, cost_usd: 1e9 }, at(1e6))).toBeNull()
   expect(findOverspent({ max_tokens: 10 }, goal, { tokens: 10, cost_usd: 0 }, at(0))).toContain(

@@ -16,7 +16,7 @@ const ask = (change: Partial<GateInput> = {}): GateInput => ({
   ...change,
 })
 
-test('lets a call pass when no rule speaks against it', () => {
+test('allows a call when no rule forbids it', () => {
   expect(decideGate(ask())).toEqual({ allow: true })
 })
 
@@ -30,11 +30,11 @@ test.each([
   ['allowed_tools', ask({ policy: policyOf({ allowed_tools: ['read_file', 'mcp__git__*'] }) })],
   ['workspace_containment', ask({ pathProblem: 'it is outside' })],
   ['egress', ask({ urlProblem: 'not that host' })],
-])('refuses for good and names the rule: %s', (policy_id, input) => {
+])('denies finally and names the rule: %s', (policy_id, input) => {
   expect(decideGate(input)).toMatchObject({ allow: false, overridable: false, policy_id })
 })
 
-test('a tool that needs approval is refused overridably, and passes with a grant', () => {
+test('a tool that needs approval is denied overridably, and allowed with a grant', () => {
   const policy = policyOf({ require_approval: ['terminal'] })
   expect(decideGate(ask({ policy }))).toEqual({
     allow: false,
@@ -49,13 +49,13 @@ test('a grant is not spent on a call that needs none', () => {
   expect(decideGate(ask({ hasGrant: true }))).toEqual({ allow: true })
 })
 
-test('a star at the end of a name stands for any ending, and nowhere else', () => {
+test('a star matches any ending at the end of a name, and nothing elsewhere', () => {
   expect(findPattern(['mcp__github__*'], 'mcp__github__create_issue')).toBe('mcp__github__*')
   expect(findPattern(['mcp__github__*'], 'mcp__gitlab__create_issue')).toBeUndefined()
   expect(findPattern(['*_file'], 'read_file')).toBeUndefined()
 })
 
-test('what can never pass is not offered to the model; what needs approval is', () => {
+test('tools that can never be allowed are not offered to the model, and tools that need approval are', () => {
   const rules = {
     policy: policyOf({ denied_tools: ['web_fetch'], require_approval: ['terminal'] }),
     agentTools: undefined,
@@ -88,7 +88,7 @@ const withoutApproval = (input: GateInput): GateInput => ({
 })
 
 /** Promise 10.4: An approval removes only the need for approval, and all other checks still apply. */
-test('an approved call never passes where the same call ungated would be refused', () => {
+test('an approved call is denied where the same call without the approval rule would be', () => {
   fc.assert(
     fc.property(anyInput, input => {
       const ungated = decideGate(withoutApproval(input))
@@ -98,7 +98,7 @@ test('an approved call never passes where the same call ungated would be refused
   )
 })
 
-test('a denial is overridable exactly when approval is all that is missing', () => {
+test('a denial is overridable exactly when only approval is missing', () => {
   fc.assert(
     fc.property(anyInput, input => {
       const decision = decideGate({ ...input, hasGrant: false })

@@ -75,7 +75,7 @@ test.each([
   ['*.example.org', 'evilexample.org', false],
   ['*', 'anything', true],
   ['EXAMPLE.org.', 'example.org', true],
-])('the pattern %s on host %s: %s', (pattern, host, expected) => {
+])('the pattern %s matches host %s: %s', (pattern, host, expected) => {
   expect(matchesHost(pattern, host)).toBe(expected)
 })
 
@@ -122,7 +122,7 @@ test.each([
   ['http://wiki.corp/', egress({ internal: ['wiki.corp'], deny: ['*.corp'] }), /deny list/],
   ['http://169.254.169.254/', egress({ internal: ['wiki.corp'] }), /not public/],
   ['http://169.254.169.254/', egress({ internal: ['169.254.169.254'] }), null],
-])('%s with these rules is judged', (url, rules, expected) => {
+])('checks %s against these rules', (url, rules, expected) => {
   if (expected === null) expect(urlProblem(url, rules)).toBeNull()
   else expect(urlProblem(url, rules)).toMatch(expected)
 })
@@ -169,6 +169,6 @@ test.each([
   expect(mayReach(host, address, egress(rules))).toBe(expected)
 })
 
-test('a wildcard opens nothing internal: the configuration refuses it', () => {
+test('the configuration rejects a wildcard in egress.internal', () => {
   expect(() => egress({ internal: ['*.corp'] })).toThrow('without a wildcard')
 })

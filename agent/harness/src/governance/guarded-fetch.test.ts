@@ -17,7 +17,7 @@ async function listen(host: string, location: string | null) {
 }
 
 test.each(['127.0.0.1', '[::ffff:7f00:1]', 'inside.test'])(
-  'even a caller that follows redirects is not led to %s: each dial is judged',
+  'checks each connection, so that a caller that follows redirects does not reach %s',
   async host => {
     const inside = await listen('::', null)
     const allowed = await listen('127.0.0.2', `http://${host}:${inside.port}/`)

@@ -48,7 +48,7 @@ const reaches = (agent: AgentConfig, host: string): boolean =>
   urlProblem(`http://${host}/`, agent.governance.egress) === null
 
 /** Promise 14.4: A worker never has more permissions than the agents above it. */
-test('property: what a narrowed agent may do, itself and the one above may do', () => {
+test('property: a narrowed agent may only do what both it and the agent above it may do', () => {
   fc.assert(
     fc.property(agents, agents, (own, above) => {
       const narrowed = narrowAgent(own, above)

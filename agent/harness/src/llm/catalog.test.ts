@@ -18,11 +18,11 @@ test('cost counts cache reads and writes at their own rates', () => {
   ).toEqual({ cost_usd: 0.5 * 1.25 + 0.4 * 0.125 + 0.1 * 2 + 0.1 * 10 })
 })
 
-test('without a cache rate, cached tokens cost what input costs', () => {
+test('without a cache rate, cached tokens cost as much as input tokens', () => {
   expect(costOf(usage, 'openai/gpt-x', rates)).toEqual({ cost_usd: 1.25 + 1 })
 })
 
-test('the cost of a few tokens is exact to ten decimals, without the noise of binary fractions', () => {
+test('the cost of a few tokens is exact to ten decimals, without binary rounding errors', () => {
   expect(
     costOf({ input_tokens: 3, output_tokens: 0, reasoning_tokens: 0, cache_read_tokens: 0 }, 'm', {
       ...rates,
@@ -31,7 +31,7 @@ test('the cost of a few tokens is exact to ten decimals, without the noise of bi
   ).toEqual({ cost_usd: 3e-7 })
 })
 
-test('a model without both rates is named as unpriced; a rate of zero is a price', () => {
+test('a model without both rates is unpriced, and a rate of zero is a price', () => {
   expect(costOf(usage, 'openai/gpt-x', undefined)).toEqual({ cost_unpriced_model: 'openai/gpt-x' })
   expect(costOf(usage, 'openai/gpt-x', { context_window: 1, reasoning: false, input: 1 })).toEqual({
     cost_unpriced_model: 'openai/gpt-x',
@@ -39,7 +39,7 @@ test('a model without both rates is named as unpriced; a rate of zero is a price
   expect(costOf(usage, 'demo/scripted', { ...rates, input: 0, output: 0 })).toEqual({ cost_usd: 0 })
 })
 
-test('the context window comes from the catalogue, else a careful assumption', () => {
+test('the context window comes from the catalogue, or else from a conservative default', () => {
   expect(contextWindowOf(rates)).toBe(400_000)
   expect(contextWindowOf(undefined)).toBe(128_000)
 })

@@ -7,11 +7,11 @@ test.each([
   ['```\n[1]\n```', '[1]'],
   ['I think {"a": {"b": 2}} fits.', '{"a": {"b": 2}}'],
   ['no json {at all', 'no json {at all'],
-])('the JSON within %j is found', (text, json) => {
+])('finds the JSON within %j', (text, json) => {
   expect(jsonWithin(text)).toBe(json)
 })
 
-test('strict mode is asked for only where OpenAI takes the schema', () => {
+test('strict mode is used only for schemas that OpenAI accepts', () => {
   const closed = {
     type: 'object',
     properties: {

@@ -93,14 +93,14 @@ const MEANINGS: [what: string, failure: ServerFailure, category: string, retryab
   ['anything else within an answer', failure(undefined, 'oh no'), 'provider_error', true],
 ]
 
-test.each(MEANINGS)('%s means what the turn can act on', (_, given, category, retryable) => {
+test.each(MEANINGS)('%s becomes a category that the turn can act on', (_, given, category, retryable) => {
   const error = fromServer(given, site)
   expect([error.category, error.retryable]).toEqual([category, retryable])
   expect(error.message).toContain('[openai/gpt-x]')
   expect(error.message).toContain(given.message)
 })
 
-test('a message never shows the key, and is cut when a server sends a page', () => {
+test('a message never shows the key, and a long server response is cut', () => {
   expect(fromServer(failure(401, 'Incorrect API key provided: sk-secret-1.'), site).message).toBe(
     '[openai/gpt-x] 401: Incorrect API key provided: ***. (check the API key)',
   )
@@ -123,7 +123,7 @@ test.each([
   ).toBe(expected)
 })
 
-test('a broken connection names its innermost cause and may be retried; a bad certificate may not', () => {
+test('a broken connection names its innermost cause and is retryable, and a bad certificate is not', () => {
   const broken = new TypeError('terminated', {
     cause: Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
   })

@@ -8,7 +8,7 @@ const chunk = (delta: object, choice: object = {}, more: object = {}) => ({
   ...more,
 })
 
-test('a chunk with one piece of text is plain, whatever is null beside it', () => {
+test('a chunk with one piece of text is plain, whatever fields are null', () => {
   expect(plainChunk(chunk({ content: 'a' }))).toEqual({ model: 'm', text: 'a' })
   expect(plainChunk(chunk({ role: 'assistant', content: '', refusal: null, tool_calls: null }))).toEqual({
     model: 'm',
@@ -29,6 +29,6 @@ test.each([
   ['what it took, by choice', chunk({ content: 'a' }, { usage: { prompt_tokens: 1 } })],
   ['no model', { choices: [{ delta: { content: 'a' } }] }],
   ['nothing known', 'text'],
-])('a chunk that has or may have more to say is for the schema: %s', (_, raw) => {
+])('a chunk that has or may have more than text goes to the schema: %s', (_, raw) => {
   expect(plainChunk(raw)).toBeNull()
 })

@@ -35,7 +35,7 @@ test("a name resolves to its provider, the server's own model name, rates and wi
   await registry.close()
 })
 
-test('an unknown provider is an error that names the known ones', () => {
+test('an unknown provider is an error that names the defined providers', () => {
   expect(() => createModels(configured, {}).resolve('opnai/gpt-x')).toThrow(
     'unknown model provider "opnai"; defined providers: openai, claude, local, demo',
   )
@@ -54,13 +54,13 @@ test('a missing key is an error that names its variable, and only when the provi
   expect(registry.resolve('local/anything').model).toBe('anything')
 })
 
-test('the values of the keys are known for redaction, whether used or not', () => {
+test('secrets has the values of the keys for redaction, used or not', () => {
   expect(
     createModels(configured, { OPENAI_API_KEY: 'sk-1', MY_CLAUDE_KEY: 'sk-2', OTHER: 'x' }).secrets,
   ).toEqual(['sk-1', 'sk-2'])
 })
 
-test('a scripted model needs its server', () => {
+test('a scripted model requires its server', () => {
   expect(
     createModels(configured, {}, { demo: 'http://127.0.0.1:9/v1' }).resolve('demo/scripted'),
   ).toMatchObject({ scripted: true, model: 'scripted' })

@@ -12,7 +12,7 @@ const faultOf = (yaml: string): string => {
   throw new Error('expected the scenario to be refused')
 }
 
-test('defaults are filled in', () => {
+test('fills in defaults', () => {
   expect(readScenario('rules: [{answer: {text: hi}}]')).toEqual({
     name: 'scripted',
     pace_ms: 0,
@@ -21,7 +21,7 @@ test('defaults are filled in', () => {
   })
 })
 
-test('a step is for conversations in which its tools are offered, or are not', () => {
+test('a step can require that its tools are offered, or are not', () => {
   const steps = '[{text: a, needs: [x, y]}, {text: b, without: [x, y]}, {text: c}]'
   const { rules } = readScenario(`rules: [{steps: ${steps}}]`)
   expect(rules[0]?.steps).toEqual([
@@ -45,7 +45,7 @@ test.each([
   ['rules: [{answer: {error: {status: 200}}}]', 'rules[0].answer.error.status'],
   ['rules: [', 'demo.yaml is not YAML'],
   ['just text', 'demo.yaml is not a scenario'],
-])('%s is refused, naming the place', (yaml, message) => {
+])('rejects %s and names its position', (yaml, message) => {
   expect(faultOf(yaml)).toContain(message)
   expect(faultOf(yaml)).toContain('demo.yaml')
 })

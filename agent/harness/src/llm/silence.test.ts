@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
 import { watchSilence } from './silence.ts'
 
-/** Timers by hand: `to` moves the time on and runs what is due. */
+/** Timers moved by hand: `to` advances the time and runs what is due. */
 function handClock(): Clock & { to(ms: number): void } {
   let now = 0
   const timers = new Set<{ at: number; run: () => void }>()
   return {
-    // Dates are nothing to it.
+    // The watch does not use dates.
     now: () => Number.NaN,
     monotonic: () => now,
     after(ms, run) {
@@ -41,13 +41,13 @@ function watched() {
   return { clock, heard, watch }
 }
 
-test('beats while nothing is shown, and gives up when there is no sign of life', () => {
+test('sends heartbeats while no text arrives, and times out without signs of life', () => {
   const { clock, heard } = watched()
   clock.to(200)
   expect(heard).toEqual(['beat 15', 'beat 30', 'timeout'])
 })
 
-test('signs of life without words keep the call alive and the beats going', () => {
+test('signs of life without text keep the call alive and the heartbeats coming', () => {
   const { clock, heard, watch } = watched()
   for (const at of [30, 60, 90]) {
     clock.to(at)
@@ -56,7 +56,7 @@ test('signs of life without words keep the call alive and the beats going', () =
   expect(heard).toEqual(['beat 15', 'beat 30', 'beat 45', 'beat 60', 'beat 75', 'beat 90'])
 })
 
-test('words start the count anew, and after the end there is silence', () => {
+test('text restarts the heartbeat interval, and nothing is sent after the end', () => {
   const { clock, heard, watch } = watched()
   clock.to(10)
   watch.shown()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { fakeClock } from '../../test/turn/fake-clock.ts'
 import { createThrottle } from './throttle.ts'
 
-test('runs at once, then once for all triggers within a pause, and each pause is twice the one before', async () => {
+test('runs at once, then once for all triggers of a pause, and doubles each pause up to a minute', async () => {
   const clock = fakeClock()
   let runs = 0
   const task = createThrottle(clock, () => {
@@ -21,7 +21,7 @@ test('runs at once, then once for all triggers within a pause, and each pause is
   }
 })
 
-test('a pause without a trigger ends the series; after stop nothing runs', async () => {
+test('a pause without a trigger resets the backoff, and nothing runs after stop', async () => {
   const clock = fakeClock()
   let runs = 0
   const task = createThrottle(clock, () => {

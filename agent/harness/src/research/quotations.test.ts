@@ -1,4 +1,4 @@
-/** Which reports are taken: every marker is a source, and every quotation stands in it. */
+/** Which reports are accepted: every marker is a source, and every quotation is in it. */
 import { expect, test } from 'vitest'
 import { checkReport, holds } from './quotations.ts'
 
@@ -50,20 +50,20 @@ test.each<[what: string, markdown: string, problems: string[]]>([
   ['an unknown marker, named once', 'A [S3]. B [S3].\n\nC [S1].', ['unknown_marker']],
   ['no marker at all', 'All of it is so.', ['no_markers']],
   ['several at once', `"${FALSE}" [S1]. See [S7].`, ['unknown_marker', 'not_in_source']],
-])('the report holds %s', (_, markdown, problems) => {
+])('checks a report with %s', (_, markdown, problems) => {
   expect(checkReport(markdown, sources, true).problems.map(({ problem }) => problem)).toEqual(problems)
 })
 
-test('paragraphs without a marker are counted, and headings and tables are none', () => {
+test('counts paragraphs without a marker, except headings and tables', () => {
   const markdown = '# Tides\n\nThey are high [S1].\n\nThat is all.\n\n| a | b |\n|---|---|\n\nThe end.'
   expect(checkReport(markdown, sources, true)).toMatchObject({ unmarked: 2, cited: [1], problems: [] })
 })
 
-test('a report without sources may stand in mode metric, and what it quotes must be somewhere all the same', () => {
+test('in mode metric a report needs no sources, but its quotations must be in one', () => {
   expect(checkReport('It is faster now.', [], false).problems).toEqual([])
   expect(checkReport(`It says "${TRUE}".`, [], false).problems).toHaveLength(1)
 })
 
-test('a quotation of nothing is nowhere', () => {
+test('an empty quotation is in no source', () => {
   expect([holds(PAGE, '…'), holds(PAGE, ' '), holds('', 'a b c')]).toEqual([false, false, false])
 })

@@ -3,7 +3,7 @@ import { fillUndoArguments } from './undo-arguments.ts'
 
 const sources = { arguments: { name: 'a', tags: ['x', 'y'] }, result: { id: 7, of: { deep: true } } }
 
-test('a template alone keeps the type of what it names, one within a text becomes text, and everything else stays', () => {
+test('a template alone keeps the type of its value, and one within a text becomes text', () => {
   expect(
     fillUndoArguments(
       {
@@ -18,7 +18,7 @@ test('a template alone keeps the type of what it names, one within a text become
   ).toEqual({ id: 7, flag: [true], text: 'no 7 of a', tag: 'y', n: 3 })
 })
 
-test('what the call does not have is named, and nothing is inherited', () => {
+test('names a missing value and reads no inherited property', () => {
   expect(() => fillUndoArguments({ id: '{{result.missing}}' }, sources)).toThrow('result.missing does')
   expect(() => fillUndoArguments({ id: '{{result.toString}}' }, sources)).toThrow(
     'result.toString does not exist',

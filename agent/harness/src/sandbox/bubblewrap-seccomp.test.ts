@@ -8,7 +8,7 @@ import { CHECKED_CALLS, FORBIDDEN_CALLS, LAST_REVIEWED_CALL, UNKNOWN_CALLS } fro
 const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x40000028 }
 const ALLOWED = 'allowed'
 
-/** Runs a filter as the kernel does, and names what it returns. */
+/** Runs a filter as the kernel does and names the result. */
 function run(program: Program, arch: number, nr: number, args: readonly number[] = []): string {
   const data = Buffer.alloc(64)
   data.writeUInt32LE(nr >>> 0, 0)
@@ -41,7 +41,7 @@ const NAMES = {
   pidfd_open: { x64: 434, arm64: 434 },
 }
 
-test.each(['x64', 'arm64'] as const)('the filter of %s refuses what it names and allows the rest', arch => {
+test.each(['x64', 'arm64'] as const)('the filter of %s denies the calls that it names and allows the rest', arch => {
   const program = seccompProgram(arch, { nests: false })
   const outcome = (nr: number, args?: readonly number[]) => run(program, AUDIT[arch], nr, args)
   for (const [name, numbers] of Object.entries(FORBIDDEN_CALLS))
@@ -61,7 +61,7 @@ test.each(['x64', 'arm64'] as const)('the filter of %s refuses what it names and
     if (name !== 'socket') expect(outcome(numbers[arch]), name).toBe(ALLOWED)
 })
 
-test('the calls of another ABI of the same processor are refused, whatever their numbers', () => {
+test('denies the calls of another ABI of the same processor, whatever their numbers', () => {
   for (const [arch, other] of [
     ['x64', 'i386'],
     ['arm64', 'arm'],
@@ -92,13 +92,13 @@ test.each([
     expect(run(seccompProgram(arch, { nests: false }), AUDIT[arch], NAMES.socket[arch], args)).toBe(expected)
 })
 
-test('the upper half of an argument that the kernel reads as an int changes nothing', () => {
+test('ignores the upper half of an argument that the kernel reads as an int', () => {
   const data = [40, 0, 1, 0, 0, 0]
-  // seccomp_data has 64-bit arguments; the lower word stands first.
+  // seccomp_data has 64-bit arguments, with the lower word first.
   expect(run(seccompProgram('x64', { nests: false }), AUDIT.x64, 41, data)).toBe('EAFNOSUPPORT')
 })
 
-test('namespaces are refused to a command, and a browser may make those of its own sandbox', () => {
+test('denies namespaces to a command and allows a browser those of its own sandbox', () => {
   const [USER, PID, NET, NS, TIME] = [0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x80]
   const SIGCHLD = 17
   const clone = (nests: boolean, flags: number) =>
@@ -115,7 +115,7 @@ test('namespaces are refused to a command, and a browser may make those of its o
   expect(clone(true, USER | NS)).toBe('EPERM')
 })
 
-test('input cannot be put into a terminal, and memory cannot be made executable as a whole', () => {
+test('denies the injection of terminal input and READ_IMPLIES_EXEC', () => {
   const call = (name: 'ioctl' | 'personality', args: readonly number[]) =>
     run(seccompProgram('x64', { nests: false }), AUDIT.x64, CHECKED_CALLS[name].x64, args)
   expect(call('ioctl', [0, 0x5413])).toBe(ALLOWED)
@@ -125,7 +125,7 @@ test('input cannot be put into a terminal, and memory cannot be made executable 
   expect(call('personality', [0x00400000])).toBe('EPERM')
 })
 
-test('the numbers are those of this machine', () => {
+test('the call numbers are those of this machine', () => {
   const numbers = new Map(
     readFileSync('/usr/include/x86_64-linux-gnu/asm/unistd_64.h', 'utf8')
       .matchAll(/#define __NR_(\w+) (\d+)/g)
@@ -135,7 +135,7 @@ test('the numbers are those of this machine', () => {
     if (numbers.has(name)) expect(numbers.get(name), name).toBe(x64)
 })
 
-test('no box is made where the processor has no list of system calls', async () => {
+test('creates no sandbox on a processor without a list of system calls', async () => {
   const found = await findBubblewrap({
     path: process.env['PATH'],
     makeFolder: () => expect.unreachable('nothing is written'),
@@ -144,6 +144,6 @@ test('no box is made where the processor has no list of system calls', async () 
   expect(found).toEqual({ reason: expect.stringContaining('riscv64') })
 })
 
-test('the assembler rejects a jump that is too long for its byte', () => {
+test('the assembler rejects a jump that does not fit in a byte', () => {
   expect(() => ifEqual(1, ...Array.from({ length: 256 }, () => giveBack(0)))).toThrow('256 instructions')
 })

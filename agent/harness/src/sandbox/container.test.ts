@@ -1,4 +1,7 @@
-/** What podman is told and what is made of its answers; containers themselves: npm run interop:containers. */
+/**
+ * The arguments for Podman and the parsing of its answers. For containers themselves: npm run
+ * interop:containers.
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +39,7 @@ const argumentsOf = (view: Partial<ContainerView> = {}): string[] =>
  * Promise 11.8, 11.9: A Podman sandbox has no network, no privileges and its limits, like a bubblewrap
  * sandbox.
  */
-test('a container has no network, no rights, no more than its limits, and our labels', () => {
+test('a container has no network, no capabilities, its limits and our labels', () => {
   const said = argumentsOf()
   expect(said).toEqual(
     expect.arrayContaining([
@@ -58,12 +61,12 @@ test('a container has no network, no rights, no more than its limits, and our la
   expect(said.join(' ')).not.toMatch(/--privileged|cap-add|--env/)
 })
 
-test('the user of the service is 1000 in it, whoever that is', () => {
+test('the user of the service has the id 1000 in the container', () => {
   expect(argumentsOf().join(' ')).toContain('--uidmap 0:1879048192:1 --uidmap 1000:0:1')
   expect(argumentsOf({ uid: 1001 }).join(' ')).toContain('--userns keep-id:uid=1000,gid=1000')
 })
 
-test('an image brings its own programs; a folder shows those of the machine, less what is hidden', () => {
+test('an image has its own programs, and a folder shows those of the machine except hidden paths', () => {
   const image = `registry.example.org/box@sha256:${'a'.repeat(64)}`
   const kind = { runtime: null, flags: [], root: { image }, seccomp: '/tmp/s' }
   const withImage = argumentsOf({ kind, hidden: ['/usr/secret'] })
@@ -75,12 +78,12 @@ test('an image brings its own programs; a folder shows those of the machine, les
   expect(shown).not.toContain('/home/me')
 })
 
-test('a path with a comma or a quote is one field of a mount', () => {
+test('a path with a comma or a quote stays one field of a mount', () => {
   const said = argumentsOf({ binds: [{ from: '/a,readonly', to: '/b"', writable: true }] })
   expect(said).toContain('type=bind,"source=/a,readonly","target=/b""",bind-propagation=rprivate')
 })
 
-test('what Cairn keeps in a workspace is read-only, and a link there is not followed', () => {
+test('mounts .cairn of a workspace read-only and does not follow a link there', () => {
   const workspace = makeWorkspace()
   mkdirSync(join(workspace, '.cairn'))
   expect(argumentsOf({ workspace }).join(' ')).toContain(`target=${workspace}/.cairn,readonly`)
@@ -89,7 +92,7 @@ test('what Cairn keeps in a workspace is read-only, and a link there is not foll
   expect(argumentsOf({ workspace: linked }).join(' ')).not.toContain('.cairn,')
 })
 
-test('gVisor has no network of its own unless the policy opens it, and its threads beside the processes', () => {
+test('gVisor has no network unless the policy opens it, and its threads count beside the processes', () => {
   const kind = { runtime: '/usr/bin/runsc', flags: ['host-uds=open'], root: { folder: '/r' }, seccomp: '/s' }
   const closed = argumentsOf({ kind }).join(' ')
   expect(closed).toContain(
@@ -99,25 +102,25 @@ test('gVisor has no network of its own unless the policy opens it, and its threa
   expect(argumentsOf({ kind, network: 'open' }).join(' ')).toContain('--runtime-flag network=host')
 })
 
-test('podman is given its own variables and no secret of the service', () => {
+test('Podman gets its own variables and no secret of the service', () => {
   expect(engineEnvironment({ PATH: '/bin', XDG_RUNTIME_DIR: '/run/1', ANTHROPIC_API_KEY: 'key' })).toEqual({
     PATH: '/bin',
     XDG_RUNTIME_DIR: '/run/1',
   })
 })
 
-test('the environment goes over the leash, each variable ended by a null byte', () => {
+test('sends the environment over the leash, each variable ended by a null byte', () => {
   expect(environmentMessage({ A: '1=2\n', EMPTY: '' })).toMatch(/^PATH=[^\0]+\0A=1=2\n\0EMPTY=\0\0$/)
   expect(environmentMessage({ 'B=C': 'x', D: 'with\0null' })).not.toMatch(/B=C|with/)
 })
 
-test('init tells how the command ended; silence is no outcome', () => {
+test('reads the outcome of the command from init, and none from silence', () => {
   expect(readOutcome('3\n')).toEqual({ exitCode: 3, usedTooMuchMemory: false })
   expect(readOutcome('137 memory\n')).toEqual({ exitCode: 137, usedTooMuchMemory: true })
   expect(['', '3', 'memory\n'].map(readOutcome)).toEqual([null, null, null])
 })
 
-test('containers are told by their labels', () => {
+test('reads containers with their labels', () => {
   const json = '[{"Id":"a","Labels":{"cairn.box":"x"}},{"Id":"b","Labels":null}]'
   expect(readContainers(json)).toEqual([
     { id: 'a', labels: { 'cairn.box': 'x' } },
@@ -142,7 +145,7 @@ test.each([
   [`${GOOD}\nmade`, /root/],
   [GOOD.replace('134217728', '9223372036854771712'), /memory/],
   ['', /user/],
-] as const)('a container that is weaker than it should be is none: %#', (said, problem) => {
+] as const)('rejects a container that is weaker than it should be: %#', (said, problem) => {
   const found = checkProbe(said, { memory_mb: 128 })
   if (problem === null) expect(found).toBeNull()
   else expect(found).toMatch(problem)
@@ -154,7 +157,7 @@ const socketRule = (name: string, checks: readonly (readonly number[])[]) => ({
   args: checks.map(([index, value]) => ({ index, value, valueTwo: 0, op: 'SCMP_CMP_EQ' })),
 })
 
-test('a container may not make namespaces, mount, reach into another process or open other sockets', () => {
+test('the profile denies namespaces, mounts, access to other processes and other sockets', () => {
   const json = JSON.stringify({
     defaultAction: 'SCMP_ACT_ERRNO',
     syscalls: [
@@ -169,7 +172,7 @@ test('a container may not make namespaces, mount, reach into another process or 
   expect(JSON.parse(narrowedProfile(json))).toEqual({
     defaultAction: 'SCMP_ACT_ERRNO',
     syscalls: [
-      // gVisor's name for it beside the kernel's.
+      // gVisor's name for it, beside the kernel's.
       { names: ['read', 'pselect6', 'pselect'], action: 'SCMP_ACT_ALLOW' },
       { names: ['bpf', 'setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
       {

@@ -5,7 +5,7 @@ import { makeFolder } from '../../test/tools/tool-context.ts'
 import { TAG_VARIABLE, findTagged } from './process-tags.ts'
 import { readStat } from './processes.ts'
 
-/** A folder like /proc. `start` is in ticks; a name may hold brackets and spaces. */
+/** A folder like /proc. `start` is in ticks. A name may contain brackets and spaces. */
 function makeProc(
   processes: Record<
     number,
@@ -29,7 +29,7 @@ function makeProc(
 
 const mark = `${TAG_VARIABLE}=call/1`
 
-test('what shows no environment is told apart: in the middle of exec, over, too old to be of the command', async () => {
+test('classifies a process without an environment as in exec, ended, or older than the command', async () => {
   const proc = makeProc({
     2: { environment: '', start: 0 },
     800: { environment: `PATH=/bin\0${mark}\0`, start: 500, program: '/bin/sleep' },
@@ -39,7 +39,7 @@ test('what shows no environment is told apart: in the middle of exec, over, too 
     804: { environment: 'PATH=/bin\0', start: 501, program: '/bin/sleep' },
     805: { environment: `${mark}0\0`, start: 501, program: '/bin/sleep' },
   })
-  // Listed, and over before anything of it could be read.
+  // Listed, but ended before anything of it could be read.
   mkdirSync(join(proc, '806'))
   expect(readStat(801, proc)?.start).toBe(501)
   expect(await findTagged({ mark: 'call/1', workspace: '/ws', since: 500 }, proc)).toEqual({
@@ -49,7 +49,7 @@ test('what shows no environment is told apart: in the middle of exec, over, too 
   })
 })
 
-test("an orphan at work in the workspace is found, somebody's shell there is not", async () => {
+test("finds an orphan that works in the workspace, but not a user's shell there", async () => {
   const proc = makeProc({
     1: { environment: '', start: 0, program: '/sbin/init' },
     700: { environment: 'PATH=/bin\0', start: 1, program: '/bin/login' },

@@ -20,7 +20,7 @@ const put = async (path: string, text: string) => {
   await writeFile(join(root, path), text)
 }
 
-test('a skill is its name, its description and its body; keys of the format that we do not use pass', () => {
+test('a skill has a name, a description and a body, and other frontmatter keys are ignored', () => {
   expect(parseSkillFile(REVIEW, 'review')).toEqual({
     name: 'review',
     description: 'Reviews a change.',
@@ -39,11 +39,11 @@ test.each([
     '---\nname: other\ndescription: d\n---\n',
     /named other, its directory review/,
   ],
-])('%s is refused with a sentence', (_what, text, message) => {
+])('rejects %s with a message', (_what, text, message) => {
   expect(() => parseSkillFile(text, 'review')).toThrow(message)
 })
 
-test('arguments go where the body wants them, else behind it', () => {
+test('puts arguments where the body has a placeholder, or else after the body', () => {
   const skill = parseSkillFile(REVIEW, 'review')
   expect(expandSkill(skill, 'src/$&.ts', null)).toBe('Look at src/$&.ts closely.')
   expect(expandSkill({ ...skill, body: 'Look.' }, 'x', null)).toBe('Look.\n\nArguments: x')
@@ -52,7 +52,7 @@ test('arguments go where the body wants them, else behind it', () => {
   )
 })
 
-test('a broken skill is left out and named; the others are there', async () => {
+test('omits and names a broken skill and keeps the others', async () => {
   await put('review/SKILL.md', REVIEW)
   await put('broken/SKILL.md', 'nothing')
   await put('empty/notes.md', 'no skill file')
@@ -65,7 +65,7 @@ test('a broken skill is left out and named; the others are there', async () => {
   expect(describeSkills(catalogue)).toContain('- review: Reviews a change.')
 })
 
-test('supporting files are staged into the workspace, twice without harm; a skill without any stages nothing', async () => {
+test('stages supporting files into the workspace repeatedly, and nothing for a skill without any', async () => {
   await put('review/SKILL.md', REVIEW)
   await put('review/scripts/run.sh', 'echo hi')
   await put('plain/SKILL.md', REVIEW.replace('review', 'plain'))
@@ -79,7 +79,7 @@ test('supporting files are staged into the workspace, twice without harm; a skil
 })
 
 test.each(['.cairn', '.cairn/skills', '.cairn/skills/review'])(
-  'a link that the agent left at %s leads the files nowhere else',
+  'writes no files through a link that the agent left at %s',
   async link => {
     await put('review/SKILL.md', REVIEW)
     await put('review/run.sh', 'echo hi')

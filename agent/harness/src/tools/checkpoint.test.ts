@@ -13,7 +13,7 @@ import { expect, test } from 'vitest'
 import { makeFolder } from '../../test/tools/tool-context.ts'
 import { restoreCheckpoint, saveCheckpoint } from './checkpoint.ts'
 
-test('puts files back as they were, content and mode, and removes those that were not there', async () => {
+test('restores files with content and mode, and removes those that did not exist', async () => {
   const [store, workspace] = [makeFolder('checkpoints'), makeFolder('ws')]
   mkdirSync(join(workspace, 'sub'))
   writeFileSync(join(workspace, 'sub/run.sh'), 'old')
@@ -30,7 +30,7 @@ test('puts files back as they were, content and mode, and removes those that wer
   }
 })
 
-test('the same files in the same state have the same hash, and are kept once', async () => {
+test('the same files in the same state have the same hash and are stored once', async () => {
   const [store, workspace] = [makeFolder('checkpoints'), makeFolder('ws')]
   writeFileSync(join(workspace, 'a'), 'x')
   const first = await saveCheckpoint(store, workspace, ['a'])
@@ -41,7 +41,7 @@ test('the same files in the same state have the same hash, and are kept once', a
   expect(await saveCheckpoint(store, workspace, ['a'])).not.toBe(first)
 })
 
-test('refuses a hash that is none, and a store that was damaged', async () => {
+test('rejects an invalid hash and a damaged store', async () => {
   const [store, workspace] = [makeFolder('checkpoints'), makeFolder('ws')]
   await expect(restoreCheckpoint(store, workspace, '../../etc/passwd')).rejects.toThrow(
     'not the hash of a checkpoint',

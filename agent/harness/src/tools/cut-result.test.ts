@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { makeFolder } from '../../test/tools/tool-context.ts'
 import { MAX_RESULT_BYTES, fitResult } from './cut-result.ts'
 
-test('a short result stays as it is, text or object', async () => {
+test('a short result stays unchanged, as text or object', async () => {
   const workspace = makeFolder('cut')
   expect(await fitResult(workspace, 'c1', 'hello')).toEqual({ content: 'hello' })
   expect(await fitResult(workspace, 'c1', { a: 1 })).toEqual({ content: '{"a":1}' })
 })
 
-test('a long text is cut in its middle, and the whole is saved where it says', async () => {
+test('cuts a long text in the middle and names the file with the whole', async () => {
   const workspace = makeFolder('cut')
   const text = Array.from({ length: 10_000 }, (_, index) => `line ${index}`).join('\n')
   const { content, truncated, full_result_path } = await fitResult(workspace, 'c1', text)
@@ -28,7 +28,7 @@ test.each([
   ['plain', 'x'.repeat(400_000)],
   ['of many bytes', '€😀'.repeat(60_000)],
   ['that JSON writes longer', '"\n\u0001'.repeat(60_000)],
-])('an object with a long text, %s, is cut to JSON that still parses', async (_, output) => {
+])('cuts an object with a long text (%s) to JSON that still parses', async (_, output) => {
   const workspace = makeFolder('cut')
   const { content, full_result_path } = await fitResult(workspace, 'c1', {
     exit_code: 1,
@@ -43,7 +43,7 @@ test.each([
   expect(readFileSync(join(workspace, full_result_path ?? ''), 'utf8')).toBe(output)
 })
 
-test('an object that is long without a long text is cut as text', async () => {
+test('cuts an object that is long without a long text as text', async () => {
   const workspace = makeFolder('cut')
   const { content, full_result_path } = await fitResult(workspace, 'c1', {
     rows: Array.from({ length: 20_000 }, (_, index) => index),
@@ -54,7 +54,7 @@ test('an object that is long without a long text is cut as text', async () => {
   })
 })
 
-test('the id of a call, whatever a server made of it, names a file of its own in the folder', async () => {
+test('every call id, whatever its characters, gets its own file in the folder', async () => {
   const workspace = makeFolder('cut')
   const long = 'y'.repeat(60_000)
   const paths = await Promise.all(
@@ -70,7 +70,7 @@ test.each([
   ['a link out of the workspace', (workspace: string) => symlinkSync('/etc', join(workspace, '.cairn'))],
   ['a file', (workspace: string) => writeFileSync(join(workspace, '.cairn'), '')],
 ])(
-  'where %s stands in the place of the folder, the result is cut and says that the rest is lost',
+  'with %s instead of the folder, cuts the result and reports that the rest is lost',
   async (_, prepare) => {
     const workspace = makeFolder('cut')
     prepare(workspace)

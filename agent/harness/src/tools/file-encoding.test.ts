@@ -62,8 +62,8 @@ test.each([
   await expect(edit(latin1('grüße preis\n'), args)).rejects.toThrow(message)
 })
 
-test('edit_file rejects a passage that may begin inside a character of several bytes', async () => {
-  // 0x95 0x5c is one character of Shift JIS, and its second byte is the backslash of ASCII.
+test('edit_file rejects a passage that may begin inside a multibyte character', async () => {
+  // 0x95 0x5c is one character of Shift JIS; its second byte is the ASCII backslash.
   const shiftJis = Buffer.from([0x95, 0x5c, 0x20, 0x5c, 0x6e])
   await expect(edit(shiftJis, { old_string: '\\', new_string: '/', replace_all: true })).rejects.toThrow(
     'may begin inside a character',
@@ -73,7 +73,7 @@ test('edit_file rejects a passage that may begin inside a character of several b
   )
 })
 
-test('edit_file rejects a result that is larger than a file it may write', async () => {
+test('edit_file rejects a result that is larger than the maximum of a file', async () => {
   await expect(
     edit(Buffer.from('a'.repeat(1000)), {
       old_string: 'a',
@@ -110,7 +110,7 @@ test('read_file names the encoding of a file that is not plain UTF-8', async () 
 
 test('a worker file is not merged over an original that is not UTF-8', async () => {
   const [workspace, copy] = [makeFolder('ours'), makeFolder('theirs')]
-  // Decoded, the first line of the original equals the first line that stands here now.
+  // Decoded, the first line of the original equals the first line of the current file.
   writeFileSync(join(workspace, 'a.txt'), 'gr\ufffdn\nb\nc\n')
   writeFileSync(join(copy, 'a.txt'), 'green\nb\nC\n')
   const copies = { original: () => Promise.resolve(latin1('grün\nb\nc\n')) } as unknown as WorkspaceCopies

@@ -15,7 +15,7 @@ import { listFilesTool } from './list-files.ts'
 import { readFileTool } from './read-file.ts'
 import { writeFileTool } from './write-file.ts'
 
-test('write_file makes missing folders, and read_file gives back what was written', async () => {
+test('write_file creates missing folders, and read_file returns what was written', async () => {
   const context = makeContext()
   expect(await runParsed(writeFileTool, { path: 'a/b/c.txt', content: 'één\ntwo\n' }, context)).toEqual({
     content: { path: 'a/b/c.txt', bytes: 10, created: true },
@@ -29,7 +29,7 @@ test('write_file makes missing folders, and read_file gives back what was writte
   expect(readdirSync(join(context.workspace, 'a/b'))).toEqual(['c.txt'])
 })
 
-test('write_file keeps the mode of a file it replaces, and refuses to replace a folder', async () => {
+test('write_file keeps the mode of a file that it replaces, and rejects a folder', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'run.sh'), '#!/bin/sh')
   chmodSync(join(context.workspace, 'run.sh'), 0o755)
@@ -41,7 +41,7 @@ test('write_file keeps the mode of a file it replaces, and refuses to replace a 
   )
 })
 
-test('read_file reads on by lines and says where it stands', async () => {
+test('read_file reads ranges of lines and reports their position', async () => {
   const context = makeContext()
   writeFileSync(
     join(context.workspace, 'n.txt'),
@@ -58,7 +58,7 @@ test('read_file reads on by lines and says where it stands', async () => {
   )
 })
 
-test('read_file answers with what fits into a result, and reads on from there', async () => {
+test('read_file returns what fits into a result, and the next offset continues there', async () => {
   const context = makeContext()
   const lines = Array.from({ length: 1500 }, (_, index) => `${index + 1} ${'"'.repeat(50)}`)
   writeFileSync(join(context.workspace, 'wide.txt'), lines.join('\n'))
@@ -73,7 +73,7 @@ test('read_file answers with what fits into a result, and reads on from there', 
   expect(seen).toEqual(lines)
 })
 
-test('read_file shortens lines of great length', async () => {
+test('read_file shortens very long lines', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'long.txt'), 'x'.repeat(5000))
   const { content } = await runParsed(readFileTool, { path: 'long.txt' }, context)
@@ -86,7 +86,7 @@ test.each([
   ['a binary file', 'image.bin', /binary file \(4 bytes\)/],
   ['a path outside', '../x', /outside the workspace/],
   ['a link that leads out', 'out', /leads out/],
-])('read_file refuses %s and says why', async (_, path, message) => {
+])('read_file rejects %s with the reason', async (_, path, message) => {
   const context = makeContext()
   mkdirSync(join(context.workspace, 'folder'))
   writeFileSync(join(context.workspace, 'image.bin'), Buffer.from([1, 0, 2, 3]))
@@ -108,7 +108,7 @@ test('edit_file replaces a passage that occurs once, literally', async () => {
   expect(readFileSync(path, 'utf8')).toBe("const a = '$&$1'\r\nconst b = 2\r\n")
 })
 
-test('edit_file asks for a unique passage, or replaces every one when told to', async () => {
+test('edit_file requires a unique passage, or replaces every one with replace_all', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'x'), 'aXbXc')
   await expect(
@@ -125,7 +125,7 @@ test('edit_file asks for a unique passage, or replaces every one when told to', 
   expect(readFileSync(join(context.workspace, 'x'), 'utf8')).toBe('abc')
 })
 
-test('list_files shows the nearest first, does not open what drowns the rest, and says when there is more', async () => {
+test('list_files lists the nearest first, skips folders such as node_modules, and reports a cut', async () => {
   const context = makeContext()
   for (const folder of ['src/deep', 'node_modules/x', '.git', '.cairn/results'])
     mkdirSync(join(context.workspace, folder), { recursive: true })
@@ -154,7 +154,7 @@ test('list_files shows the nearest first, does not open what drowns the rest, an
   expect((content as { entries: string[] }).entries).toHaveLength(500)
 })
 
-test('list_files says what is wrong with a path that is no folder', async () => {
+test('list_files explains a path that is not a folder', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'a'), '')
   await expect(runParsed(listFilesTool, { path: 'a' }, context)).rejects.toThrow('read_file reads it')

@@ -3,7 +3,7 @@ import { htmlToText } from './html-text.ts'
 
 const text = (html: string) => htmlToText(html, 'https://example.org/dir/page').text
 
-test('keeps the shape of a page and drops what is no text', () => {
+test('keeps the structure of a page and drops what is not text', () => {
   const page = htmlToText(
     '<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body>\n' +
       '    <!-- not shown --><h1>Hi <b>there</b>!</h1><p>Some   text,\n' +
@@ -47,8 +47,8 @@ test.each([
 const MEASURABLE_MS = 20
 
 /**
- * Milliseconds of this thread on a processor, the least of three tries, or of the first that stays below
- * `enough`: what else the machine does is not in it.
+ * Processor time of this thread in milliseconds, without the load of the machine: the minimum of three tries,
+ * or the first below `enough`.
  */
 function costOf(piece: string, characters: number, enough = 0): number {
   const page = piece.repeat(Math.ceil(characters / piece.length))
@@ -62,8 +62,8 @@ function costOf(piece: string, characters: number, enough = 0): number {
   return least
 }
 
-// Pages come from strangers: each of these made a quadratic reader hang. Four times the page costs four times
-// as much, and sixteen times as much where a reader is quadratic.
+// Pages are untrusted: each of these made a quadratic reader hang. A page four times as long costs four times
+// as much, or sixteen times as much where a reader is quadratic.
 test.each([
   '<!',
   '<a "',
@@ -79,9 +79,9 @@ test.each([
   '&#1;',
   '<a ',
   '<!-- ',
-])('four times as many characters of %j cost about four times as much', piece => {
-  // Of a few milliseconds the collector of garbage may be most. Grown from small, a page that a quadratic
-  // reader takes hours for is never made: it is found out where it costs a third of a second.
+])('four times the characters of %j cost about four times as much', piece => {
+  // At a few milliseconds, garbage collection may dominate. Growing from small, the loop stops a quadratic
+  // reader at a third of a second and never builds a page that takes hours.
   let characters = 8_000
   while (characters < 1_000_000 && costOf(piece, characters) < MEASURABLE_MS) characters *= 2
   const bound = 10 * Math.max(MEASURABLE_MS, costOf(piece, characters))

@@ -15,15 +15,15 @@ const make = () =>
     run: ({ path }) => Promise.resolve({ content: path }),
   })
 
-test('tools that are made for each turn show one and the same JSON Schema', () => {
+test('tools that are created for each turn share one JSON Schema', () => {
   expect(toolJsonSchema(make())).toMatchObject({ properties: { path: { description: 'which file' } } })
   expect(toolJsonSchema(make())).toBe(toolJsonSchema(make()))
 })
 
-test('a capability makes the schemas of its tools once, not for each turn', () => {
+test('a capability creates the schemas of its tools once, not for each turn', () => {
   const src = join(import.meta.dirname, '..')
   const sources = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
-  // The tools of a worker and of an MCP server are made once, with their schemas.
+  // The tools of a worker and of an MCP server are created once, with their schemas.
   const perTurn = sources.filter(path => !/^(?:tools|mcp)\//.test(path) && !path.endsWith('.test.ts'))
   expect(perTurn.length).toBeGreaterThan(50)
   const inline = perTurn.filter(path => /\bparameters: z\./.test(readFileSync(join(src, path), 'utf8')))

@@ -8,7 +8,7 @@ const link = (at: number) => `<li><a href="/page/${at}?x=1&amp;y=2">Page number 
 const html = `<title>Links</title><ul>${Array.from({ length: 80_000 }, (_, at) => link(at)).join('')}</ul>`
 
 /** Promise 7.11: Converting a large page does not block the event loop. */
-test('five megabytes of links are made readable off the event loop, as they would be on it', async () => {
+test('converts five megabytes of links off the event loop, with the same result', async () => {
   expect(html.length).toBeGreaterThan(4_500_000)
   const working = new AbortController()
   let turns = 0
@@ -18,12 +18,12 @@ test('five megabytes of links are made readable off the event loop, as they woul
   const page = await readablePage({ html, base: BASE }, working.signal)
   working.abort()
   await looking
-  // On the event loop it would be one turn, or two.
+  // On the event loop it would take one or two turns.
   expect(turns).toBeGreaterThan(100)
   expect(page).toEqual(htmlToText(html, BASE))
 })
 
-test('a page that takes too long is given up, and says so; a stop ends it with the reason of the stop', async () => {
+test('rejects a page that takes too long, and a stop rejects with its reason', async () => {
   const never = new AbortController().signal
   await expect(readablePage({ html, base: BASE }, never, 1)).rejects.toThrow(
     'making the page readable took longer than 0.001 s: fetch a smaller one',

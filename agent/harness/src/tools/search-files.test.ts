@@ -20,7 +20,7 @@ function makeTree() {
 }
 const tool = searchFilesTool()
 
-test('finds lines with their file and number, and leaves out binary files, links and the code of others', async () => {
+test('finds lines with file and number, and skips binary files, links and node_modules', async () => {
   const { content } = await runParsed(tool, { pattern: 'needle' }, makeTree())
   expect(content).toEqual({
     matches: ['readme.md:2: needle 2', 'src/deep/a.ts:2:   needle = 1'],
@@ -29,7 +29,7 @@ test('finds lines with their file and number, and leaves out binary files, links
   })
 })
 
-test('a path, a glob and the case narrow or widen the search', async () => {
+test('a path, a glob and ignore_case narrow or widen the search', async () => {
   const context = makeTree()
   const matches = async (args: Record<string, unknown>) =>
     ((await runParsed(tool, args, context)).content as { matches: string[] }).matches
@@ -43,7 +43,7 @@ test('a path, a glob and the case narrow or widen the search', async () => {
   expect(await matches({ pattern: '^\\s+needle\\b.*$' })).toEqual(['src/deep/a.ts:2:   needle = 1'])
 })
 
-test('a pattern that backtracks without end is stopped, and the process goes on', async () => {
+test('stops a pattern with catastrophic backtracking, and the process survives', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'a.txt'), 'a'.repeat(60) + '!')
   await expect(runParsed(searchFilesTool(400), { pattern: '^(a+)+$' }, context)).rejects.toThrow(
@@ -51,13 +51,13 @@ test('a pattern that backtracks without end is stopped, and the process goes on'
   )
 })
 
-test('what was found before a file that is too slow is kept', async () => {
+test('keeps the matches that were found before a file that is too slow', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'a.txt'), 'aaa')
   writeFileSync(join(context.workspace, 'b.txt'), 'a'.repeat(60) + '!')
   const search = (limitMs: number) =>
     runParsed(searchFilesTool(limitMs), { pattern: '^(a+)+$' }, context).then(({ content }) => content)
-  // Longer on a machine that is too slow to reach the first file in time.
+  // With a longer limit on a machine that is too slow to reach the first file in time.
   const found = await search(600).catch(() => search(60_000))
   expect(found).toEqual({
     matches: ['a.txt:1: aaa'],
@@ -74,7 +74,7 @@ test('an abort ends the search at once', async () => {
   await expect(running).rejects.toThrow('stopped by the user')
 })
 
-test('matches are bounded, and long lines are shown around the match', async () => {
+test('limits the matches and shows long lines around the match', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'many.txt'), 'x\n'.repeat(1000))
   writeFileSync(join(context.workspace, 'long.txt'), `${'-'.repeat(5000)}needle${'-'.repeat(5000)}`)
@@ -94,6 +94,6 @@ test('matches are bounded, and long lines are shown around the match', async () 
 test.each([
   ['(', /not a valid regular expression/],
   ['x', /no file or folder/],
-])('says what is wrong with %s', async (pattern, message) => {
+])('explains the problem with %s', async (pattern, message) => {
   await expect(runParsed(tool, { pattern, path: 'none' }, makeContext())).rejects.toThrow(message)
 })

@@ -25,12 +25,12 @@ test('todo writes the whole list as one event and counts it', async () => {
   expect(events).toEqual([{ type: 'todo.updated', data: { todos } }])
 })
 
-test('todo refuses a list in which two items have one id', async () => {
+test('todo rejects a list in which two items have the same id', async () => {
   const item = { id: '1', content: 'x', status: 'pending' }
   await expect(runParsed(todoTool, { todos: [item, item] }, makeContext())).rejects.toThrow('the same id')
 })
 
-test('ask_user_question suspends with its questions, one to five of them', async () => {
+test('ask_user_question suspends with one to five questions', async () => {
   const questions = [
     {
       prompt: 'Which?',
@@ -50,7 +50,7 @@ test('ask_user_question suspends with its questions, one to five of them', async
   ).toBe(false)
 })
 
-test('create_artifact gives the event its metadata and the row its body', async () => {
+test('create_artifact writes its metadata to the event and its body to the row', async () => {
   const spec = { kind: 'table', columns: ['a'], rows: [[1], [null]] }
   const outcome = await runParsed(artifacts(), { name: 'Sums', spec }, makeContext())
   const artifact = {
@@ -70,7 +70,7 @@ test('create_artifact gives the event its metadata and the row its body', async 
   ])
 })
 
-test('the same name and kind again is the next version', async () => {
+test('an artifact of the same name and kind is the next version', async () => {
   const known = [
     { name: 'Sums', kind: 'markdown', version: 1 },
     { name: 'Sums', kind: 'markdown', version: 2 },
@@ -87,7 +87,7 @@ test('the same name and kind again is the next version', async () => {
   ).toMatchObject({ version: 3 })
 })
 
-test('create_artifact keeps its limits: 500 KB, 200 a session, a name of 120 characters', async () => {
+test('create_artifact enforces its limits: 500 KB, 200 per session, names of 120 characters', async () => {
   const spec = { kind: 'markdown', content: 'x' }
   await expect(
     runParsed(
@@ -106,7 +106,7 @@ test('create_artifact keeps its limits: 500 KB, 200 a session, a name of 120 cha
   expect(artifacts().parameters.safeParse({ name: 'x'.repeat(121), spec }).success).toBe(false)
 })
 
-test('an image must be a file of the workspace, and is kept under its path there', async () => {
+test('an image must be a file of the workspace, and is stored by its path there', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'plot.png'), 'png')
   const { events } = await runParsed(

@@ -22,8 +22,8 @@ const box = await sandboxed()
 const run = async (tool: Tool, command: string, context = makeContext()): Promise<Result> =>
   (await runParsed(tool, { command }, context)).content as Result
 /**
- * Runs a command into its timeout: into a longer one where this machine was too slow for the command to say
- * its first word.
+ * Runs a command until its timeout, with a longer one where this machine was too slow for the first output of
+ * the command.
  */
 async function runOut(tool: Tool, command: string, first: string): Promise<{ result: Result; said: string }> {
   for (const timeoutMs of [300, 3000, 30_000]) {
@@ -33,14 +33,15 @@ async function runOut(tool: Tool, command: string, first: string): Promise<{ res
   }
   throw new Error(`in half a minute the command did not even say ${first}`)
 }
-/** A process that was killed is listed until the system has had its time for it. */
+/** The system may list a killed process for a moment. */
 const untilNone = (names: readonly string[]) => expect.poll(() => names.filter(isRunning)).toEqual([])
 const isRunning = (name: string) => spawnSync('pgrep', ['-f', name]).status === 0
-/** A sleep that no other process of the machine has; its seconds are its name. */
+/** A sleep that no other process of the machine runs: its seconds identify it. */
 let unique = process.pid * 1000
 const aSleep = () => `sleep 1${(unique += 1)}`
 
-// Every rule that does not need the box holds in it and without it, whatever holds the command together.
+// Every rule that does not need the sandbox applies with and without it, whichever process container the
+// command has.
 const holders = await Promise.all(
   Object.entries(CONTAINERS).map(
     async ([kind, find]) => [`without a box, held by ${kind}`, await find()] as const,
@@ -52,7 +53,7 @@ const kinds = [
 ]
 
 describe.each(kinds)('%s', (_, sandbox) => {
-  /** Kills soon after it asked, and one that waits for what asking does. */
+  /** One kills soon after SIGTERM; the other waits for the command to end. */
   const [tool, patient] = [
     terminalTool({ sandbox, graceMs: 300 }),
     terminalTool({ sandbox, graceMs: 60_000 }),
@@ -65,7 +66,7 @@ describe.each(kinds)('%s', (_, sandbox) => {
     expect(readFileSync(join(context.workspace, 'made.txt'), 'utf8')).toBe('x\n')
   })
 
-  test('hands on nothing of the environment of the service', async () => {
+  test("passes nothing of the service's environment to the command", async () => {
     vi.stubEnv('CAIRN_TEST_SECRET', 'do not show')
     onTestFinished(() => void vi.unstubAllEnvs())
     const { output } = await run(tool, 'env')
@@ -83,14 +84,14 @@ describe.each(kinds)('%s', (_, sandbox) => {
     expect(await run(tool, 'cat; echo end')).toMatchObject({ output: 'end\n' })
   })
 
-  test('a timeout ends everything and keeps what was said so far', async () => {
+  test('a timeout ends everything and keeps the output so far', async () => {
     const sleep = aSleep()
     const { result, said } = await runOut(tool, `echo begun; ${sleep}`, 'begun')
     expect(result).toMatchObject({ error: said, output: 'begun\n' })
     await untilNone([sleep])
   })
 
-  test('a command is asked to end before it is made to', async () => {
+  test('sends a command SIGTERM before SIGKILL', async () => {
     const { result } = await runOut(
       patient,
       `trap 'echo tidied; exit 9' TERM; echo begun; while :; do sleep 0.05; done`,
@@ -98,14 +99,14 @@ describe.each(kinds)('%s', (_, sandbox) => {
     )
     expect(result).toMatchObject({
       exit_code: 9,
-      // podman carries stderr, with bash's word on the sleep that was ended, by another way than stdout.
+      // podman carries stderr, with bash's message about the ended sleep, separately from stdout.
       output: expect.stringMatching(
         ofTheRun.provider === 'container' ? /^begun\n[^]*tidied\n/ : /^begun\n[^]*tidied\n$/,
       ) as string,
     })
   })
 
-  test('a command that does not want to end is killed', async () => {
+  test('kills a command that ignores SIGTERM', async () => {
     const { result, said } = await runOut(
       tool,
       `trap '' TERM; echo stubborn; while :; do sleep 0.05; done`,
@@ -114,12 +115,12 @@ describe.each(kinds)('%s', (_, sandbox) => {
     expect(result).toMatchObject({ error: said, output: 'stubborn\n' })
   })
 
-  test('leaves no process behind: not in the background, not detached, not in another process group', async () => {
+  test('leaves no process behind: in the background, detached, or in another process group', async () => {
     const sleeps = [aSleep(), aSleep(), aSleep(), aSleep()] as const
     const command =
       `${sleeps[0]} & nohup ${sleeps[1]} >/dev/null 2>&1 & setsid ${sleeps[2]} & (setsid bash -c ` +
       `'${sleeps[3]} & disown; wait' >/dev/null 2>&1 &) ; echo started`
-    // Its end is that of the command: the sleeps are of years.
+    // It ends with the command: the sleeps last for years.
     expect(await run(tool, command)).toMatchObject({ exit_code: 0, output: 'started\n' })
     await untilNone(sleeps)
   })
@@ -135,14 +136,14 @@ describe.each(kinds)('%s', (_, sandbox) => {
     await untilNone([sleep])
   })
 
-  test('output without end is kept at both ends and ends in bounded memory', async () => {
+  test('keeps both ends of endless output, in bounded memory', async () => {
     const { output } = await run(tool, 'echo first; head -c 9000000 /dev/zero | tr "\\0" x; echo; echo last')
     expect(output.length).toBeLessThan(4_300_000 + 2_100_000)
     expect(output).toMatch(/^first\nx+\n\[… \d+ bytes of output were dropped …\]\nx+\nlast\n$/)
   })
 })
 
-test('says in the result that there is no box, and what may be left behind', async () => {
+test('reports a missing sandbox in the result, and what may be left behind', async () => {
   const open = terminalTool({
     sandbox: { ...unsandboxed(tagContainer), caveat: 'Some of it may still run.' },
   })
@@ -155,7 +156,7 @@ test('says in the result that there is no box, and what may be left behind', asy
   expect(held).not.toHaveProperty('leftovers')
 })
 
-test('a policy that denies the network is not quietly unenforced where there is no box', async () => {
+test('rejects a command under a policy that denies the network when there is no sandbox', async () => {
   const egress = GovernanceConfig.parse({ egress: { default: 'deny' } }).egress
   const open = terminalTool({ sandbox: unsandboxed(tagContainer) })
   await expect(run(open, 'true', makeContext({ egress }))).rejects.toThrow(
@@ -163,10 +164,10 @@ test('a policy that denies the network is not quietly unenforced where there is 
   )
 })
 
-describe('the box', () => {
+describe('the sandbox', () => {
   const inside = terminalTool({ sandbox: box })
 
-  test('shows the workspace and nothing else of the machine that is not a system file', async () => {
+  test('shows the workspace and, of the machine, only system files', async () => {
     const context = makeContext()
     const neighbour = makeFolder('neighbour')
     writeFileSync(join(neighbour, 'secret.txt'), 'secret')
@@ -181,18 +182,18 @@ describe('the box', () => {
     expect(await run(inside, 'ls', context)).toMatchObject({ output: 'sub\n' })
   })
 
-  test('cannot change the system, and its /tmp is its own', async () => {
+  test('cannot change the system and has its own /tmp', async () => {
     const { output } = await run(
       inside,
       'touch /usr/x /etc/x; echo mine > /tmp/only-here && cat /tmp/only-here',
     )
     expect(output).toMatch(/Read-only file system|Permission denied/)
-    // Errors come by a pipe of their own, before or after.
+    // Errors arrive through a separate pipe, before or after.
     expect(output).toMatch(/^mine$/m)
     expect(existsSync('/tmp/only-here')).toBe(false)
   })
 
-  test('can read the saved results and not change or replace them', async () => {
+  test('can read the saved results but not change or replace them', async () => {
     const context = makeContext()
     mkdirSync(join(context.workspace, '.cairn/results'), { recursive: true })
     writeFileSync(join(context.workspace, '.cairn/results/a.txt'), 'saved')
@@ -207,7 +208,7 @@ describe('the box', () => {
     expect(readdirSync(context.workspace)).toEqual(['.cairn'])
   })
 
-  test('does not follow a link in the place of the saved results out of the workspace', async () => {
+  test('does not follow a link at the folder of saved results out of the workspace', async () => {
     const context = makeContext()
     const outside = makeFolder('outside')
     writeFileSync(join(outside, 'secret.txt'), 'secret')
@@ -215,7 +216,7 @@ describe('the box', () => {
     expect((await run(inside, 'cat .cairn/secret.txt', context)).output).toContain('No such file')
   })
 
-  test('ends with the service, even when that is killed', async () => {
+  test('ends with the service, even when the service is killed', async () => {
     const sleep = aSleep()
     const workspace = makeFolder('ws')
     const script =
@@ -237,7 +238,7 @@ describe('the box', () => {
   })
 })
 
-test('bounded output gives back short output unchanged, characters cut between chunks included', () => {
+test('bounded output returns short output unchanged, with characters that are split between chunks', () => {
   const output = boundedOutput(4)
   for (const byte of Buffer.from('ä€😀')) output.push(Uint8Array.of(byte))
   expect(output.text()).toBe('ä€😀')

@@ -22,7 +22,7 @@ async function serve(page: Page): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Every name leads to this machine, which the rules below open by name. */
+/** Every name resolves to this machine, which the rules below open by name. */
 const here: ResolveHost = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }])
 const opening = (...internal: string[]) => ({
   egress: GovernanceConfig.parse({ egress: { internal } }).egress,
@@ -38,7 +38,7 @@ const html: Page = (_, response) =>
     .setHeader('content-type', 'text/html; charset=utf-8')
     .end('<title>T</title><h1>Hi</h1><p>a <a href="/b">b</a></p>')
 
-test('gives back a page as readable text, with where it came from', async () => {
+test('returns a page as readable text, with its URL', async () => {
   const port = await serve(html)
   expect(await fetchPage(`http://site.test:${port}/`)).toEqual({
     url: `http://site.test:${port}/`,
@@ -49,7 +49,7 @@ test('gives back a page as readable text, with where it came from', async () => 
   })
 })
 
-test('an error page is given back with its status, and JSON as it is', async () => {
+test('returns an error page with its status, and JSON unchanged', async () => {
   const port = await serve((_, response) =>
     response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"a":1}'),
   )
@@ -67,7 +67,7 @@ test('sends GET and no credentials', async () => {
   expect(text).not.toMatch(/cookie|authorization|referer/)
 })
 
-test('the connection goes to the address that was judged, whatever the name says later', async () => {
+test('connects to the checked address, whatever the name resolves to later', async () => {
   const port = await serve((_, response) =>
     response.setHeader('content-type', 'text/plain').end('the judged one'),
   )
@@ -91,7 +91,7 @@ test.each([
   '::ffff:127.0.0.1',
   'fd00:ec2::254',
   'fe80::1',
-])('a public name that leads to %s is not connected to', async address => {
+])('does not connect to a public name that resolves to %s', async address => {
   let requests = 0
   const port = await serve((_, response) => {
     requests += 1
@@ -105,7 +105,7 @@ test.each([
 })
 
 /** Promise 11.7: An allowed host name reaches no private address unless `egress.internal` names it. */
-test('a name on the allow list that leads inside is not connected to; on the internal list it is', async () => {
+test('egress.internal opens a name that resolves to a private address, and egress.allow does not', async () => {
   let requests = 0
   const port = await serve((_, response) => {
     requests += 1
@@ -125,14 +125,14 @@ test('a name on the allow list that leads inside is not connected to; on the int
   expect(await partner({ default: 'deny', internal: ['partner.test'] })).toMatchObject({ text: 'the inside' })
 })
 
-test('a name on the internal list that leads to the metadata address is not connected to', async () => {
+test('does not connect to the metadata address through a name in egress.internal', async () => {
   const metadata: ResolveHost = () => Promise.resolve([{ address: '169.254.169.254', family: 4 }])
   await expect(fetchPage('http://site.test/', {}, metadata)).rejects.toThrow('resolves to 169.254.169.254')
   const mixed: ResolveHost = async () => [...(await here('')), ...(await metadata(''))]
   await expect(fetchPage('http://site.test/', {}, mixed)).rejects.toThrow('resolves to 169.254.169.254')
 })
 
-test('one address of many that is not public is enough to refuse the name', async () => {
+test('rejects a name when one of its addresses is not public', async () => {
   const mixed = [
     { address: '93.184.215.14', family: 4 },
     { address: '10.0.0.1', family: 4 },
@@ -142,7 +142,7 @@ test('one address of many that is not public is enough to refuse the name', asyn
   )
 })
 
-test('a redirect is followed, and its target is judged like the first address', async () => {
+test('follows a redirect and checks its target like the first address', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/ok') response.writeHead(302, { location: `http://other.test:${port}/end` }).end()
     else if (request.url === '/end') response.setHeader('content-type', 'text/plain').end('arrived')
@@ -163,19 +163,19 @@ test('a redirect is followed, and its target is judged like the first address', 
   }
 })
 
-test('a redirect to a name that leads inside is not connected to', async () => {
+test('does not follow a redirect to a name that resolves to a private address', async () => {
   const port = await serve((_, response) =>
     response.writeHead(302, { location: 'http://inside.test/' }).end(),
   )
   await expect(fetchPage(`http://site.test:${port}/`)).rejects.toThrow("'inside.test' resolves to 127.0.0.1")
 })
 
-test('a circle of redirects ends', async () => {
+test('rejects a circle of redirects', async () => {
   const port = await serve((_, response) => response.writeHead(302, { location: '/again' }).end())
   await expect(fetchPage(`http://site.test:${port}/`)).rejects.toThrow('more than 5 redirects')
 })
 
-test('text is bounded by max_chars and says how much is left out', async () => {
+test('cuts text at max_chars and reports how much is left out', async () => {
   const port = await serve((_, response) =>
     response.setHeader('content-type', 'text/plain').end('x'.repeat(500)),
   )
@@ -185,7 +185,7 @@ test('text is bounded by max_chars and says how much is left out', async () => {
   })
 })
 
-test('a body without end, and one that is small only while compressed, are read up to a bound', async () => {
+test('limits how much is read of an endless body and of a compressed one', async () => {
   const port = await serve((request, response) => {
     response.setHeader('content-type', 'text/plain')
     if (request.url === '/bomb')
@@ -204,14 +204,14 @@ test('a body without end, and one that is small only while compressed, are read 
     })
 })
 
-test('what is not text is refused by its type', async () => {
+test('rejects what is not text by its type', async () => {
   const port = await serve((_, response) =>
     response.setHeader('content-type', 'image/png').end(Buffer.from([1, 2, 3])),
   )
   await expect(fetchPage(`http://site.test:${port}/x.png`)).rejects.toThrow('is image/png, not text')
 })
 
-test('reads the encoding that the page names', async () => {
+test('reads the encoding that the page declares', async () => {
   const port = await serve((_, response) =>
     response
       .setHeader('content-type', 'text/html')
@@ -235,7 +235,7 @@ test('an abort ends a fetch that hangs', async () => {
   await expect(running).rejects.toThrow('the session was stopped')
 })
 
-test('says why a host cannot be reached', async () => {
+test('reports why a host cannot be reached', async () => {
   await expect(fetchPage(`http://site.test:${await freePort()}/`)).rejects.toThrow(
     /^fetching http:\/\/site\.test:\d+\/ failed: .*ECONNREFUSED/,
   )

@@ -11,7 +11,7 @@ function makeWorkspace() {
   return { base, workspace }
 }
 
-test('the mask goes out and comes back, in keys and in the depth of a value', () => {
+test('masks and unmasks keys and nested values', () => {
   const { workspace } = makeWorkspace()
   const { mask, unmask } = workspaceMask(workspace)
   const value = {
@@ -25,7 +25,7 @@ test('the mask goes out and comes back, in keys and in the depth of a value', ()
   expect(unmask(mask(value))).toEqual(value)
 })
 
-test('the mask leaves a neighbour whose name begins like the workspace as it is', () => {
+test('does not mask a sibling whose name begins like the workspace', () => {
   const { workspace } = makeWorkspace()
   const { mask } = workspaceMask(workspace)
   expect(mask(`${workspace}-other/x ${workspace}2 ${workspace}.bak ${workspace}.`)).toBe(
@@ -33,7 +33,7 @@ test('the mask leaves a neighbour whose name begins like the workspace as it is'
   )
 })
 
-test('both names of a workspace that is reached through a link are masked', () => {
+test('masks both names of a workspace that is reached through a link', () => {
   const { base, workspace } = makeWorkspace()
   const link = join(base, 'link')
   symlinkSync(workspace, link)

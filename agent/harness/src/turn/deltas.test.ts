@@ -42,7 +42,7 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
 }
 
 /** Promise 2.6: The first delta of an answer is committed without waiting for a batch. */
-test('the first chunk of an answer is written at once, and no other commit may go before it', async () => {
+test('writes the first chunk of an answer at once, and its commit may not wait', async () => {
   const { deltas, commits, waits, tick } = writing()
   deltas.push('content', 'It')
   expect([commits, waits]).toEqual([[[{ content: 'It' }]], [undefined]])
@@ -54,7 +54,7 @@ test('the first chunk of an answer is written at once, and no other commit may g
   expect([commits[1], waits[1]]).toEqual([[{ content: ' is' }], true])
 })
 
-test('chunks of one interval become one event, words and reasoning apart and in their order', async () => {
+test('merges the chunks of an interval into one event each for reasoning and content', async () => {
   const { deltas, commits, tick } = writing()
   deltas.push('reasoning', 'Well. ')
   await tick()
@@ -65,7 +65,7 @@ test('chunks of one interval become one event, words and reasoning apart and in 
   expect(commits[1]).toEqual([{ reasoning: 'Let me see' }, { content: 'It is' }])
 })
 
-test('a kilobyte does not wait for the interval', async () => {
+test('writes a kilobyte without waiting for the interval', async () => {
   const { deltas, commits, tick } = writing()
   deltas.push('content', 'first')
   await tick()
@@ -74,7 +74,7 @@ test('a kilobyte does not wait for the interval', async () => {
   await deltas.finish()
 })
 
-test('while one commit is under way the next one grows, and there are never two', async () => {
+test('collects the next commit while one runs, and never runs two', async () => {
   let running = 0
   let most = 0
   const gates: (() => void)[] = []
@@ -95,7 +95,7 @@ test('while one commit is under way the next one grows, and there are never two'
   expect(most).toBe(1)
 })
 
-test('the end hands over what is left for the commit of the response, and takes no more', async () => {
+test('the end returns the rest for the commit of the response and ignores later chunks', async () => {
   const { deltas, commits, timers } = writing()
   deltas.push('content', 'head, ')
   deltas.push('content', 'tail')
@@ -108,7 +108,7 @@ test('the end hands over what is left for the commit of the response, and takes 
   expect(timers.size).toBe(0)
 })
 
-test('a commit that fails ends the call', async () => {
+test('a failed commit ends the call', async () => {
   const { deltas, failures, tick } = writing(() => Promise.reject(new Error('disk full')))
   deltas.push('content', 'word')
   await tick()
@@ -116,7 +116,7 @@ test('a commit that fails ends the call', async () => {
   await expect(deltas.finish()).rejects.toThrow('disk full')
 })
 
-test('what may be the beginning of a secret waits for what follows, and is written at the end in any case', async () => {
+test('delays a possible start of a secret until what follows, and returns it at the end in any case', async () => {
   const { deltas, commits, tick } = writing()
   for (const text of ['the key is s', 'k-abcdef', 'ghijklmnop', 'qrst and,', ' the rest, sk-']) {
     deltas.push('content', text)

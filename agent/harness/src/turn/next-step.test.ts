@@ -57,7 +57,7 @@ const settings = {
 } as AskSettings
 const table = bindAsks([commands, goalGrading, waiting_commands, goalContinuation], settings)
 
-/** The step, with the calls it names by id; one of a capability reads as `do: <its name>` and what is due. */
+/** The step, with its calls by id. A capability step reads as `do: <its name>` and what is due. */
 function after(lines: readonly Line[], limits = { max_iterations: 10, can_escalate: false }) {
   const events = lines.map(
     ([type, data = {}], index) =>
@@ -75,23 +75,23 @@ function after(lines: readonly Line[], limits = { max_iterations: 10, can_escala
 }
 const plain = { do: 'request', with_tools: true, reminders: [] }
 
-test('a message asks for a call of the model; an empty or finished session rests', () => {
+test('a message requests a model call, and an empty or finished session rests', () => {
   expect(after([])).toEqual({ do: 'rest' })
   expect(after([message])).toEqual(plain)
   expect(after([message, request(0), answer(0, 'hi'), complete])).toEqual({ do: 'rest' })
   expect(after([message, request(0), answer(0, 'hi')])).toEqual({ do: 'finish', reason: 'completed' })
 })
 
-test('a call of the model that was cut off is made again under the same index', () => {
+test('an interrupted model call is repeated under the same index', () => {
   expect(after([message, request(0)])).toEqual(plain)
 })
 
-test('a message that came during the last answer is answered before the turn ends', () => {
+test('a message that arrives during the last answer is answered before the turn ends', () => {
   expect(after([message, request(0), message, answer(0, 'hi')])).toEqual(plain)
   expect(after([message, request(0), answer(0, 'hi'), message])).toEqual(plain)
 })
 
-test('calls without result are run, those of an ended turn only closed', () => {
+test('runs calls without a result, and only closes those of an ended turn', () => {
   const open = [message, request(0), answer(0, '', ['a', 'b']), called('a')]
   expect(after(open)).toEqual({ do: 'run', calls: ['a', 'b'] })
   expect(after([...open, result('a')])).toEqual({ do: 'run', calls: ['b'] })
@@ -101,7 +101,7 @@ test('calls without result are run, those of an ended turn only closed', () => {
   expect(after([...open, ['session.pause'], resumed])).toEqual({ do: 'run', calls: ['a', 'b'] })
 })
 
-test('a question waits; a message of a person passes it over, one of the server does not', () => {
+test('a question waits until a message of a person closes it, and a message of the server does not', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q')]
   expect(after(waiting)).toEqual({ do: 'wait' })
   expect(after([...waiting, ['user.message', { content: 'x', synthetic: 'governance_decision' }]])).toEqual({
@@ -113,7 +113,7 @@ test('a question waits; a message of a person passes it over, one of the server 
   })
 })
 
-test('a stop ends a question: its call is closed, whatever asks for work next', () => {
+test('a stop ends a question, and the next work of any kind closes its call', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q'), stopped]
   const closed = { do: 'leave', calls: ['q'] }
   expect(after(waiting)).toEqual({ do: 'rest' })
@@ -123,13 +123,13 @@ test('a stop ends a question: its call is closed, whatever asks for work next', 
   )
 })
 
-test('in a log of an older release the answer to a question that was stopped begins a turn', () => {
+test('in a log of an older release, the answer to a stopped question starts a turn', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q'), stopped]
   expect(after([...waiting, responded('q')])).toEqual({ do: 'conclude', calls: ['q'] })
   expect(after([...waiting, responded('q'), result('q')])).toEqual(plain)
 })
 
-test('a question that was answered gets its result before anything else, each by itself', () => {
+test('an answered question gets its result before anything else, separately from other questions', () => {
   const both: Line[] = [message, request(0), answer(0, '', ['p', 'q']), called('p'), asked('p')]
   both.push(called('q'), asked('q'), responded('q'))
   expect(after(both)).toEqual({ do: 'conclude', calls: ['q'] })
@@ -141,21 +141,21 @@ test('a question that was answered gets its result before anything else, each by
   const old = [...both, result('p'), request(1)]
   expect(after(old)).toEqual(plain)
   expect(after([...old, answer(1, 'then so')])).toEqual({ do: 'finish', reason: 'completed' })
-  // Answered just before a stop: the result is written down, and nothing begins.
+  // Answered just before a stop: the result is recorded, and no new work starts.
   expect(after([...both, stopped])).toEqual({ do: 'conclude', calls: ['q'] })
   expect(after([...both, stopped, result('q')])).toEqual({ do: 'rest' })
 })
 
-test('a stop is the end: nothing of the stopped turn asks for more, even after a pause and resume', () => {
+test('a stopped turn requests no more work, even after a pause and resume', () => {
   expect(after([message, request(0), stopped])).toEqual({ do: 'rest' })
   expect(after([message, stopped, ['session.pause'], resumed])).toEqual({ do: 'rest' })
 })
 
-test('a failed turn is tried again as it stands', () => {
+test('a failed turn is retried from where it failed', () => {
   expect(after([message, request(0), failed, resumed])).toEqual(plain)
 })
 
-test('empty answers: two nudges, the stronger model, one more try, then no more', () => {
+test('empty answers get two reminders, a stronger model and one more try', () => {
   const empties = (count: number): Line[] => [
     message,
     ...Array.from({ length: count }, (_, i) => [request(i), answer(i, '')]).flat(),
@@ -181,7 +181,7 @@ test('the last call of the budget has no tools, and its answer ends the turn', (
   })
 })
 
-test('no nudge, continuation or stronger model follows the last call of the budget', () => {
+test('no reminder, continuation or stronger model follows the last call of the budget', () => {
   const used = [message, request(0), answer(0, '', ['a']), called('a'), result('a')]
   const over = { do: 'finish', reason: 'budget_exhausted' }
   for (const can_escalate of [true, false]) {
@@ -194,7 +194,7 @@ test('no nudge, continuation or stronger model follows the last call of the budg
   }
 })
 
-test('an agent without tools ends its turns in order: only the budget says that it is used up', () => {
+test('a turn without tools completes normally unless its budget is used up', () => {
   const asked: Line[] = [message, request(0, { tools_disabled: true }), answer(0, 'hi')]
   expect(after(asked)).toEqual({ do: 'finish', reason: 'completed' })
 })
@@ -204,12 +204,12 @@ const cut = (count: number): Line[] => [
   ...Array.from({ length: count }, (_, i) => [request(i), answer(i, 'part', [], 'length')]).flat(),
 ]
 
-test('an answer cut for its length is continued, but not for ever', () => {
+test('an answer cut at its length is continued a limited number of times', () => {
   expect(after(cut(1))).toEqual({ ...plain, reminders: ['continue'] })
   expect(after(cut(CONTINUATIONS + 1))).toEqual({ do: 'finish', reason: 'completed' })
 })
 
-test('the same call with the same result is a loop, unless a person has something to say', () => {
+test('repeated equal calls with equal results end the turn as a loop, unless a person writes', () => {
   const rounds = (count: number, content = 'r'): Line[] => [
     message,
     ...Array.from({ length: count }, (_, i) => [
@@ -250,7 +250,7 @@ const judged = (result: string): Line => [
   },
 ]
 
-test('a command is acted on once, and a session that heard nothing else is at rest after it', () => {
+test('runs a command once, and a session with no other message rests after it', () => {
   expect(after([command('/help')])).toMatchObject({
     do: 'commands',
     command: { command: 'help' },
@@ -262,7 +262,7 @@ test('a command is acted on once, and a session that heard nothing else is at re
   expect(after([command('/etc/hosts')])).toEqual(plain)
 })
 
-test('a command in a turn goes before the next call of the model, one that clears the conversation after the last', () => {
+test('runs a command in a turn before the next model call, and /clear after the last', () => {
   const open = [message, request(0), answer(0, '', ['a'])]
   expect(after([...open, command('/goal status')])).toMatchObject({ do: 'commands' })
   expect(after([...open, command('/clear')])).toMatchObject({ do: 'run' })
@@ -273,7 +273,7 @@ test('a command in a turn goes before the next call of the model, one that clear
   })
 })
 
-test('what a stop left open stays open when only a command was said', () => {
+test('calls that a stop left open stay open when only a command follows', () => {
   const open = [message, request(0), answer(0, '', ['a']), called('a')]
   expect(after([...open, stopped, command('/help'), replied(6)])).toEqual({ do: 'rest' })
   expect(after([...open, asked('a'), stopped, command('/help'), replied(7)])).toEqual({ do: 'rest' })
@@ -283,7 +283,7 @@ test('what a stop left open stays open when only a command was said', () => {
   })
 })
 
-test('while a goal is active the end of a turn is graded once, and goes on or ends as the verdict says', () => {
+test('an active goal grades the end of a turn once, and the verdict continues or ends the turn', () => {
   const turn = [goal, message, request(0), answer(0, 'done')]
   expect(after(turn)).toEqual({ do: 'goal_grading', response_id: 4, overspent: null })
   expect(after([...turn, began(4)])).toEqual({ do: 'goal_grading', response_id: 4, overspent: null })
@@ -302,7 +302,7 @@ test('while a goal is active the end of a turn is graded once, and goes on or en
   })
 })
 
-test('a failed turn is no iteration: it is graded when the retry has brought it to its end', () => {
+test('a failed turn is graded only after its retry has completed it', () => {
   expect(after([goal, message, request(0), failed, resumed])).toEqual(plain)
   expect(after([goal, message, request(0), answer(0, 'done'), began(4), failed, resumed])).toEqual({
     do: 'goal_grading',

@@ -2,7 +2,7 @@ import { emptyConversation } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { composeMessages } from './prompt.ts'
 
-test('the model reads results in the order of its calls, whichever was done first', () => {
+test('the model gets results in the order of its calls, whichever finished first', () => {
   const asked = {
     role: 'assistant',
     content: '',

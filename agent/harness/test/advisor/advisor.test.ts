@@ -10,7 +10,7 @@ const catalog = { 'demo/model': { input: 1, output: 2 }, 'demo/advisor': { input
 const models = { default: 'demo/model', providers: { demo: { kind: 'scripted' as const } }, catalog }
 
 /** Promise 14.1: The advisor is not a tool, and its usage is counted. */
-test('before a turn that used tools ends, the advisor looks at it, and the model acts on what it says', async () => {
+test('the advisor reviews a turn that used tools before it ends, and the model acts on the advice', async () => {
   await using stage = await setStage({ scenario: advisorScenario, agent: advisedAgent, config: { models } })
   const harness = stage.start()
   await stage.send('note both')
@@ -41,7 +41,7 @@ test('before a turn that used tools ends, the advisor looks at it, and the model
     },
   ])
 
-  // The executor sees the advice as a message, and no tool of an advisor.
+  // The executor gets the advice as a message and has no advisor tool.
   const own = stage.server.requests.filter(request => request.rule !== 'advice')
   expect(JSON.stringify(own.at(-1)?.body.messages)).toContain(
     '[Advice on this task]\\nNote the second one too.',
@@ -67,7 +67,7 @@ test('before a turn that used tools ends, the advisor looks at it, and the model
   expect(await stage.store.check()).toEqual([])
 })
 
-test('an advisor with nothing to add is recorded, and the model is told nothing', async () => {
+test('an advisor with nothing to add is recorded, and the model gets no message', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -84,7 +84,7 @@ test('an advisor with nothing to add is recorded, and the model is told nothing'
   expect(stage.server.requests.filter(request => request.rule !== 'advice')).toHaveLength(2)
 })
 
-test('a turn without tools is not looked at, and without an advisor nothing is', async () => {
+test('no advice is requested for a turn without tools or without an advisor', async () => {
   for (const [agent, steps] of [
     [advisedAgent, [say('hello')]],
     [{}, [call('note', 'x'), say('done')]],
@@ -97,7 +97,7 @@ test('a turn without tools is not looked at, and without an advisor nothing is',
   }
 })
 
-test('a long turn is looked at every so many iterations, at most so often', async () => {
+test('a long turn gets advice every every_iterations iterations, at most max_per_turn times', async () => {
   const rules = [
     { name: 'advice', when: { system: ADVISES }, answer: say('Nothing to add') },
     { steps: [...Array.from({ length: 7 }, (_, n) => call('note', String(n))), say('done')] },
@@ -120,7 +120,7 @@ test('a long turn is looked at every so many iterations, at most so often', asyn
 })
 
 /** Promise 14.1: A failing advisor never fails the turn. */
-test('an advisor that fails costs the turn its advice and nothing else', async () => {
+test('a failing advisor leaves the turn without advice and otherwise unchanged', async () => {
   const rules = [
     { when: { system: ADVISES }, answer: { error: { status: 500, message: 'the advisor is out' } } },
     { steps: [call('note', 'x'), say('done')] },
@@ -142,7 +142,7 @@ test('an advisor that fails costs the turn its advice and nothing else', async (
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
-test('an advisor that is not configured to anything is a failure too, and one that is silent is cut after its time', async () => {
+test('an unknown advisor model is a failure, and a silent advisor times out', async () => {
   for (const [model, answer, error] of [
     ['nowhere/model', say('x'), /unknown model provider/],
     ['demo/advisor', { hang: true as const }, /no advice within 20 s/],
@@ -166,7 +166,7 @@ test('an advisor that is not configured to anything is a failure too, and one th
   }
 })
 
-test('what the advisor costs counts against the budget of the goal', async () => {
+test('the cost of the advisor counts against the budget of the goal', async () => {
   const [advice, ...rest] = advisorScenario.rules
   const dear = {
     ...advice,
@@ -206,7 +206,7 @@ test('a secret in the advice or in the work reaches neither the log nor the advi
   ).not.toContain(secret)
 })
 
-test('a pause while the advisor is asked uses the point up; the turn goes on after the resume without asking again', async () => {
+test('a pause during an advisor call ends it, and the resumed turn does not ask again', async () => {
   const rules = [
     { name: 'advice', when: { system: ADVISES }, answer: { hang: true as const } },
     { steps: [call('note', 'x'), say('done')] },
@@ -227,7 +227,7 @@ test('a pause while the advisor is asked uses the point up; the turn goes on aft
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
-test('a stop while the advisor is asked ends the turn; the next one starts afresh', async () => {
+test('a stop during an advisor call ends the turn, and the next turn asks again', async () => {
   const rules = [
     { when: { system: ADVISES }, times: 1, answer: { hang: true as const } },
     { when: { system: ADVISES }, answer: say('Nothing to add') },

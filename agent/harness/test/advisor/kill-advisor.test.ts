@@ -1,6 +1,6 @@
 /**
- * A session with an advisor, killed at every commit of the worker: no point is advised on twice, no effect
- * happens twice, the turn ends.
+ * A session with an advisor, killed at every commit of the runner: each advisor point is asked once, no
+ * effect happens twice, and the turn ends.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { oneIn } from '@cairn/protocol/test/sample'
@@ -30,7 +30,7 @@ const undisturbed = await run(null)
 const advice = (events: readonly SessionEvent[]): string[] =>
   events.flatMap(event => (event.type === 'advisor.result' ? [event.data.content] : []))
 
-test('the advised session is, byte for byte, the golden one of this version', () => {
+test('the advised session matches the golden log of this version byte for byte', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
   const { golden, now } = compareGolden('advisor', undisturbed.events)
   expect(now).toBe(golden)
@@ -38,16 +38,16 @@ test('the advised session is, byte for byte, the golden one of this version', ()
 
 /** Promise 1: Each advisor point of a turn calls the advisor at most once, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
-  'the advised session killed just $when commit $nth ends, and the advisor is asked once a point',
+  'the advised session killed just $when commit $nth ends and asks the advisor once per point',
   async death => {
     const { events, problems, seen: ran } = await run(death)
-    // The rules of every log hold the advisor to one request a point and one end a request.
+    // The rules of every log allow one advisor request per point and one end per request.
     expect(checkHistory(events, { settled: true })).toEqual([])
     expect(problems).toEqual([])
     expect(events.filter(event => event.type === 'advisor.request')).toHaveLength(1)
     expect(new Set(ran).size).toBe(ran.length)
-    // A death while the advisor is asked costs the advice, and what would have come of it; every other death
-    // costs nothing.
+    // A death during the advisor call loses the advice and what would follow from it. Any other death loses
+    // nothing.
     if (events.some(event => event.type === 'advisor.failure')) expect(ran).toEqual(['note:first'])
     else
       expect([essence(events), advice(events)]).toEqual([

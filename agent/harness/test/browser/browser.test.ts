@@ -1,4 +1,6 @@
-/** The browser of a session: what it does, what it never reaches, who drives it, and what nobody is told. */
+/**
+ * The browser of a session: its tools, what it never reaches, who controls it, and which secrets stay hidden.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -64,7 +66,7 @@ const types = async () =>
 const refOf = (page: unknown, name: string): string =>
   new RegExp(`"${name}"[^\\n]*\\[ref=(\\w+)\\]`).exec(String(page))?.[1] ?? ''
 
-test('the first call launches, and its result brings browser.provisioned and the snapshot', async () => {
+test('the first call launches the browser and returns the snapshot with browser.provisioned', async () => {
   const { page } = await stage.call('browser_navigate', { url: stage.site })
   expect(page).toContain('heading "Sign in"')
   expect(page).not.toContain('Ran Playwright code')
@@ -75,7 +77,7 @@ test('the first call launches, and its result brings browser.provisioned and the
   })
 })
 
-test('a secret of the operator is typed on its own site only, and never read back', async () => {
+test('types a secret of the operator only on its own site, and never returns it', async () => {
   const { page } = await stage.call('browser_snapshot')
   const typed = await stage.call('browser_type', { target: refOf(page, 'Password'), text: '{{secret:crm}}' })
   expect(JSON.stringify(typed)).not.toContain(SECRETS.crm.value)
@@ -86,7 +88,7 @@ test('a secret of the operator is typed on its own site only, and never read bac
   expect(other['error']).toContain("unknown secret 'none'")
 })
 
-/** The page tries it by itself; what it managed is looked for at the server of the test. */
+/** The page makes each attempt itself, and the test's server reports what arrived. */
 const ATTACKS: Readonly<Record<string, (port: string) => string>> = {
   'this machine, by fetch': port => `fetch('http://127.0.0.1:${port}/hit', { mode: 'no-cors' })`,
   'this machine by name': port => `fetch('http://localhost:${port}/hit', { mode: 'no-cors' })`,
@@ -142,12 +144,12 @@ test.each(['file:///etc/passwd', 'chrome://version', 'view-source:http://site.te
   },
 )
 
-test('what was refused is told, with why', async () => {
+test('reports refused requests with the reason', async () => {
   const { network_refused } = await stage.call('browser_navigate', { url: stage.site })
   expect(network_refused).toContainEqual(expect.stringContaining('is not public'))
 })
 
-test('a page is not asked for tools of its own, and none is shown', async () => {
+test('ignores tools that a page offers, and shows none', async () => {
   await stage.call('browser_navigate', { url: `${stage.site}/offers` })
   const { page } = await stage.call('browser_snapshot')
   expect(page).toContain('heading "Shop"')
@@ -155,7 +157,7 @@ test('a page is not asked for tools of its own, and none is shown', async () => 
   expect(page).not.toContain('wire_money')
 })
 
-test('a file goes up from the workspace, one comes down under a clean name, none leaves its folder', async () => {
+test('uploads a file of the workspace, saves a download under a safe name, and uploads nothing from outside', async () => {
   const { workspace } = stage.context
   mkdirSync(join(workspace, 'docs'))
   writeFileSync(join(workspace, 'docs', 'plan.txt'), 'the plan')
@@ -183,18 +185,18 @@ test('a file goes up from the workspace, one comes down under a clean name, none
 })
 
 /** Promise 14.19: A cancelled browser call has no later effect on the page. */
-test('a call that is ended does nothing in the page afterwards', async () => {
+test('a cancelled call has no later effect on the page', async () => {
   await stage.call('browser_navigate', { url: `${stage.site}/later` })
   const { page } = await stage.call('browser_snapshot')
   const browser = stage.browsers.held(stage.session_id)!
   const shown = browser.launched.context.pages().find(each => each.url().endsWith('/later'))!
   const stop = new AbortController()
-  // Something covers the button, so the call scrolls to it and waits, ten seconds at most.
+  // Something covers the button, so the call scrolls to it and waits for up to ten seconds.
   const waits = browser.call('browser_click', { target: refOf(page, 'Later') }, stop.signal)
   await shown.evaluate('looked')
   stop.abort(new Error('it is over'))
   await expect(waits).rejects.toThrow('it is over')
-  // Longer than Playwright ever waits before it tries again.
+  // Longer than any delay of Playwright between its tries.
   const title = await shown.evaluate(
     '(async () => { cover.remove(); ' +
       'for (let frame = 0; frame < 120; frame += 1) await new Promise(requestAnimationFrame); ' +
@@ -203,7 +205,7 @@ test('a call that is ended does nothing in the page afterwards', async () => {
   expect(title).toBe('Later')
 })
 
-test('a browser has eight tabs at most', async () => {
+test('a browser has at most eight tabs', async () => {
   await stage.call('browser_navigate', { url: stage.site })
   const { context } = stage.browsers.held(stage.session_id)!.launched
   for (let at = 0; at < 12; at += 1) await stage.call('browser_tabs', { action: 'new' })
@@ -211,7 +213,7 @@ test('a browser has eight tabs at most', async () => {
   for (const page of context.pages().slice(1)) await page.close()
 })
 
-test('a page saved as PDF is a file of the workspace', async () => {
+test('saves a page as PDF in the workspace', async () => {
   await stage.call('browser_navigate', { url: stage.site })
   const { files } = await stage.call('browser_pdf_save')
   expect(files).toEqual([expect.stringMatching(/^downloads\/.*\.pdf$/)])
@@ -219,7 +221,7 @@ test('a page saved as PDF is a file of the workspace', async () => {
   expect(readFileSync(join(stage.context.workspace, path)).subarray(0, 4).toString()).toBe('%PDF')
 })
 
-test('a screenshot is a file of the workspace', async () => {
+test('saves a screenshot in the workspace', async () => {
   const { files } = await stage.call('browser_take_screenshot')
   expect(files).toEqual([expect.stringMatching(/^screenshots\/.*\.png$/)])
   const [path = ''] = files as string[]
@@ -246,12 +248,12 @@ function fakeSocket() {
 }
 
 /** Promise 14.19, 11.5: No agent reads and no store contains what a person types in the browser. */
-test('a person takes over, types a secret, returns: the agent goes on and reads it nowhere', async () => {
+test('a person takes control, types a secret and returns it, and the agent never reads the secret', async () => {
   const { live, session_id } = stage
   await stage.call('browser_navigate', { url: stage.site })
   const bob = { id: 'user-bob', admin: false }
   const alice = { id: 'user-alice', admin: false }
-  // What an earlier page opened is not what the person is shown here.
+  // A page left by an earlier test must not be the one that the person sees here.
   const { context } = stage.browsers.held(session_id)!.launched
   for (const other of context.pages()) if (!other.url().startsWith(stage.site)) await other.close()
   const socket = fakeSocket()
@@ -275,7 +277,7 @@ test('a person takes over, types a secret, returns: the agent goes on and reads 
     socket.say({ t: 'key', kind: 'up', key: text })
   }
   socket.say({ t: 'key', kind: 'down', key: 'Enter', code: 'Enter' })
-  // The site echoes what it was sent: the worst that can happen.
+  // The site echoes what it received, which is the worst case.
   await expect
     .poll(() =>
       page
@@ -317,7 +319,7 @@ test('a person takes over, types a secret, returns: the agent goes on and reads 
 })
 
 /** Promise 14.19: When a browser is destroyed while a person drives it, their control ends first. */
-test('a browser that is destroyed while a person drives: control ends first, each event once', async () => {
+test('destroying a browser under control of a person ends the control first, with one event each', async () => {
   const { live, session_id } = stage
   await live.acquire(session_id, { id: 'user-alice', admin: false }, false, null)
   await live.destroy(session_id)
@@ -329,7 +331,7 @@ test('a browser that is destroyed while a person drives: control ends first, eac
   await expect(live.view(session_id)).rejects.toMatchObject({ code: 'no_browser' })
 })
 
-test('the next call launches again with the cookies of before, and says so', async () => {
+test('the next call relaunches the browser with the earlier cookies, and reports the restart', async () => {
   const again = await stage.call('browser_navigate', { url: stage.site })
   expect(again['browser']).toBe('The browser was restarted; forms are empty.')
   const cookies = await stage.browsers.held(stage.session_id)?.launched.context.cookies()
@@ -337,7 +339,7 @@ test('the next call launches again with the cookies of before, and says so', asy
   expect((await types()).at(-1)).toBe('browser.provisioned')
 })
 
-test('a browser that dies is told as crashed, and one that the agent closes as closed', async () => {
+test('records a browser that dies as crashed, and one that the agent closes as closed', async () => {
   await stage.browsers.held(stage.session_id)?.launched.kill()
   await expect.poll(async () => (await stage.events()).at(-1)?.data).toMatchObject({ reason: 'crashed' })
   await stage.call('browser_navigate', { url: stage.site })

@@ -1,7 +1,7 @@
 /**
- * Who drives the browser of a session, in whatever order things happen: calls of the agent, two people and an
- * administrator who take it and give it back, pages that come and go, time that passes, browsers and workers
- * that die. Whatever comes of it is a legal history.
+ * Control of a session's browser in any order of events: calls of the agent; two people and an administrator
+ * who take and return control; pages that open and close; time that passes; browsers and runners that die.
+ * Every resulting history is legal.
  */
 import { rounds } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
@@ -54,7 +54,7 @@ const place = await openControlPlace()
 afterAll(() => place.store.close())
 
 /** Promise 14.19: A browser starts once, ends once and has one driver at a time, in any order of events. */
-test('every history of one browser and those who want it is legal', async () => {
+test('property: every history of a browser and its controllers is legal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 10, maxLength: 40 }), fc.integer(), async (acts, seed) => {
       const { events, wrong } = await playControl(place, BEGIN.concat(acts), seeded(seed))

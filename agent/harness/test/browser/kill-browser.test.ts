@@ -1,6 +1,6 @@
 /**
- * A turn that opens a browser, asks a person to act in it, and goes on; its worker dies around every commit,
- * those of the person's control among them. On both stores: a quarter of the deaths, on Postgres an eighth;
+ * A turn that opens a browser, asks a person to act in it, and continues. Its runner dies around the commits,
+ * those of the person's control included: on SQLite at one in eight, on Postgres at one in sixteen, and at
  * all with CAIRN_TESTS=all.
  */
 import { mkdirSync } from 'node:fs'
@@ -30,7 +30,7 @@ const scenario = {
     },
     {
       steps: [
-        // Side by side: each could be the one that begins the browser.
+        // In parallel: either call could start the browser.
         { tool_calls: [...tool('browser_snapshot', {}).tool_calls, ...tool('browser_find', {}).tool_calls] },
         tool('request_user_action', {
           title: 'Sign in',
@@ -47,7 +47,7 @@ const scenario = {
 
 type Worker = { live: LiveBrowsers; fakes: FakeBrowser[]; stop(): Promise<void> }
 
-/** The browsers of each worker that is started, in order. */
+/** The browsers of each runner that is started, in order. */
 function workers() {
   const hired: Worker[] = []
   const clock = systemClock
@@ -86,7 +86,7 @@ function workers() {
   return { hired, toolsOf }
 }
 
-/** The death of the process it is at, and what a browser that died with it answers. */
+/** Is the error the death of the process itself, or the answer of a browser that died with it? */
 const isOfDeath = (thrown: unknown): boolean =>
   thrown instanceof Error &&
   (thrown.message === 'the process is dead' ||
@@ -115,12 +115,12 @@ const play = (death: Death, open?: OpenStore) =>
         await stage.next('session.complete')
       },
       async look({ stage, hired }) {
-        // The first may be dead, and then it writes nothing any more.
+        // The first may be dead, and then writes nothing more.
         for (const { stop } of hired) await stop().catch(isOfDeath)
-        // What a dead worker left is ended by any other, once it was silent for 90 seconds.
+        // What a dead runner left is ended by any other after 90 seconds of silence.
         const row = hired.length > 1 ? await stage.store.browsers.browser(stage.session_id) : null
         if (row !== null) await destroyBrowser(stage.deps, row, 'lost')
-        // Those of a worker that died went with its process.
+        // The browsers of a dead runner ended with its process.
         return { left: hired.at(-1)?.fakes.filter(fake => !fake.isOver()).length }
       },
     },
@@ -135,7 +135,7 @@ const onPostgres: OpenStore = async now => {
 const undisturbed = await play(null)
 const deaths = deathsOf(undisturbed.commits)
 
-test('undisturbed, one browser begins and ends, and one person drives', () => {
+test('without a death, one browser starts and ends, and one person controls it', () => {
   const browser = undisturbed.events.map(({ type }) => type).filter(type => type.startsWith('browser.'))
   expect(browser).toEqual([
     'browser.provisioned',
@@ -150,7 +150,7 @@ test.each([
   ...oneIn(8, deaths).map(death => ({ on: 'SQLite', open: undefined, death })),
   ...oneIn(16, deaths).map(death => ({ on: 'Postgres', open: onPostgres, death })),
 ])(
-  'on $on, killed just $death.when commit $death.nth, browsers and controls pair up',
+  'on $on, killed just $death.when commit $death.nth, each browser and control that starts also ends',
   async ({ death, open }) => {
     const { events, problems, seen } = await play(death, open)
     expect([problems, checkHistory(events, { settled: true })]).toEqual([[], []])

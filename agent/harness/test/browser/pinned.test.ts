@@ -1,4 +1,4 @@
-/** The tools of @playwright/mcp as they are pinned: an upgrade that changes one is seen here. */
+/** The pinned tools of @playwright/mcp: an upgrade that changes one fails here. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { createConnection } from '@playwright/mcp'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { CAPABILITIES, offeredTools } from '../../src/browser/offered.ts'
 import pinned from '../../src/browser/pinned-tools.json' with { type: 'json' }
 
-test('names, schemas and read-only marks of the package are those that are pinned', async () => {
+test('the names, schemas and read-only marks of the package equal the pinned ones', async () => {
   const server = await createConnection({ capabilities: [...CAPABILITIES] }, () =>
     Promise.reject(new Error('no browser is wanted')),
   )
@@ -16,7 +16,7 @@ test('names, schemas and read-only marks of the package are those that are pinne
   await client.connect(ours)
   const { tools } = await client.listTools()
   const found = tools.map(({ name, description, annotations, inputSchema }) => {
-    // Files are written where the package is told to, never where a model says.
+    // The caller chooses where files are written, never the model.
     const { filename: _, ...properties } = inputSchema.properties ?? {}
     const { $schema: __, ...input } = { ...inputSchema, properties } as Record<string, unknown>
     return { name, description, readOnly: annotations?.readOnlyHint === true, input }
@@ -25,7 +25,7 @@ test('names, schemas and read-only marks of the package are those that are pinne
   await client.close()
 })
 
-test('what is offered are these tools, and no others without a word of the operator', () => {
+test('offers only these tools, and two more when the operator enables them', () => {
   const names = offeredTools({ evaluate: false, pdf: false }).map(({ name }) => name)
   for (const never of [
     'run_code_unsafe',

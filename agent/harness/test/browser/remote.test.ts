@@ -1,4 +1,4 @@
-/** A browser elsewhere, by its CDP address: the same tools, live view and control; names are judged. */
+/** A remote browser, by its CDP address: the same tools, live view and control, with host names checked. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -57,7 +57,7 @@ afterAll(async () => {
 const refOf = (page: unknown, name: string): string =>
   new RegExp(`"${name}"[^\\n]*\\[ref=(\\w+)\\]`).exec(String(page))?.[1] ?? ''
 
-test('its tools are the same, and its beginning says where it is', async () => {
+test('a remote browser has the same tools, and browser.provisioned names its provider', async () => {
   const { page } = await stage.call('browser_navigate', { url: stage.site })
   expect(page).toContain('heading "Sign in"')
   const { files } = await stage.call('browser_take_screenshot')
@@ -68,7 +68,7 @@ test('its tools are the same, and its beginning says where it is', async () => {
   })
 })
 
-/** Each is tried by the page; `PORT` is that of the test's server. */
+/** The page makes each attempt; `PORT` is the port of the test's server. */
 const ATTEMPTS = {
   'this machine': `fetch('http://127.0.0.1:PORT/hit', { mode: 'no-cors' })`,
   'an octal address': `fetch('http://0177.0.0.1:PORT/hit', { mode: 'no-cors' })`,
@@ -101,7 +101,7 @@ const ATTEMPTS = {
 } as const
 
 /** Promise 11.9: A page in a remote browser requests no host that the policy refuses. */
-test.each(Object.entries(ATTEMPTS))('a page in it does not reach %s by name', async (_, attempt) => {
+test.each(Object.entries(ATTEMPTS))('a page in a remote browser does not reach %s', async (_, attempt) => {
   await stage.call('browser_navigate', { url: stage.site })
   stage.seen.length = 0
   const { port } = new URL(stage.site)
@@ -113,7 +113,7 @@ test.each(Object.entries(ATTEMPTS))('a page in it does not reach %s by name', as
   expect(network_refused).toContainEqual(expect.stringMatching(/not public|deny list/))
 })
 
-test('a file of the workspace goes up to it', async () => {
+test('uploads a file of the workspace to a remote browser', async () => {
   mkdirSync(join(stage.context.workspace, 'docs'))
   writeFileSync(join(stage.context.workspace, 'docs', 'plan.txt'), 'the plan')
   await stage.call('browser_navigate', { url: `${stage.site}/upload` })
@@ -123,7 +123,7 @@ test('a file of the workspace goes up to it', async () => {
   expect((await stage.call('browser_wait_for', { text: 'the plan' }))['error']).toBeUndefined()
 })
 
-test('a person drives it, and what is secret is hidden', async () => {
+test('a person controls a remote browser, and secrets stay hidden', async () => {
   const { live, session_id } = stage
   const alice = { id: 'user-alice', admin: false }
   const { page } = await stage.call('browser_navigate', { url: stage.site })
@@ -137,7 +137,7 @@ test('a person drives it, and what is secret is hidden', async () => {
   expect(JSON.stringify(shown) + (await stage.text())).not.toContain(SECRETS.crm.value)
 })
 
-test('an address that leads on to another one is not followed there, for it has a key', async () => {
+test('follows no redirect of the browser address, which contains a key', async () => {
   const asked: string[] = []
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -162,7 +162,7 @@ test('an address that leads on to another one is not followed there, for it has 
   server.close()
 })
 
-test('one that goes away is told as crashed; a key in the address is told to nobody', async () => {
+test('records a lost browser as crashed, and never shows a key of its address', async () => {
   await stage.browsers.held(stage.session_id)?.launched.kill()
   await expect.poll(async () => (await stage.events()).at(-1)?.data).toMatchObject({ reason: 'crashed' })
   const { egress } = stage.context

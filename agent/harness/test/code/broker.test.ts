@@ -1,4 +1,7 @@
-/** The broker between a box and a model server: whose key goes where, what is counted, and when it ends. */
+/**
+ * The broker between a sandbox and a model server: which key it sends where, what it counts, and when it
+ * ends.
+ */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Rates } from '@cairn/protocol'
@@ -69,7 +72,7 @@ async function open(
 /**
  * Promise 14.12: A model key never enters a coding agent's sandbox, and the run's token expires with the run.
  */
-test('the key goes to the model server alone, and the token dies with the run', async () => {
+test('sends the key only to the model server, and the token expires with the run', async () => {
   const { broker, seen, ask, auth, chat } = await open('openai', CHAT)
   const answered = await ask(chat, { ...auth, cookie: 'of-the-box=1' })
   const headers = JSON.stringify([...answered.headers])
@@ -100,7 +103,7 @@ test.each([
   expect(seen).toEqual([])
 })
 
-test('what the server says it used is added up and priced, and a budget that is used up is 429', async () => {
+test('adds up and prices the reported usage, and answers 429 when the budget is used up', async () => {
   const { broker, seen, ask, auth, chat } = await open('openai', CHAT, {
     max_cost_usd: 0.0005,
     max_tokens: null,
@@ -119,13 +122,13 @@ test('what the server says it used is added up and priced, and a budget that is 
   expect(seen).toHaveLength(2)
 })
 
-test('a model without a rate is told by its name', async () => {
+test('reports a model without a rate by its name', async () => {
   const { broker, ask, auth, chat } = await open('openai', CHAT)
   await (await ask(chat, auth, { model: 'small', stream: true })).text()
   expect(broker.used()).toMatchObject({ input_tokens: 100, cost_usd: null, model: 'vendor/small' })
 })
 
-test('a budget in money is not spent on a model whose cost nobody knows', async () => {
+test('rejects a model without a price under a budget in money', async () => {
   const { seen, ask, auth, chat } = await open('openai', CHAT, { max_cost_usd: 5, max_tokens: null })
   const refused = await ask(chat, auth, { model: 'small', stream: true })
   expect(refused.status).toBe(400)
@@ -133,7 +136,7 @@ test('a budget in money is not spent on a model whose cost nobody knows', async 
   expect(seen).toEqual([])
 })
 
-test('a server of Anthropic gets its own header, and its cache is a part of the input', async () => {
+test('an Anthropic server gets its own header, and its cached tokens count as input', async () => {
   const events =
     'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":10,' +
     '"cache_read_input_tokens":50,"cache_creation_input_tokens":5,"output_tokens":1}}}\n\n' +
@@ -145,7 +148,7 @@ test('a server of Anthropic gets its own header, and its cache is a part of the 
   expect(broker.used()).toMatchObject({ input_tokens: 65, output_tokens: 30, cache_read_tokens: 50 })
 })
 
-test('usage is read wherever the stream is cut, and from a document as from a stream', () => {
+test('reads usage wherever the stream is cut, and from a document', () => {
   const document = '{"usage":{"input_tokens":7,"output_tokens":3,"input_tokens_details":{"cached_tokens":2}}}'
   const expected = { input_tokens: 7, output_tokens: 3, cache_read_tokens: 2 }
   for (let at = 0; at <= document.length; at++) {

@@ -1,4 +1,7 @@
-/** Worktrees of runs, made by a real git in a real box. The repository lies in the workspace, where boxes see it. */
+/**
+ * Worktrees of runs, created by a real git in a real sandbox. The repository is in the workspace, where
+ * sandboxes see it.
+ */
 import {
   appendFileSync,
   cpSync,
@@ -58,7 +61,7 @@ const told = (tree: string) => ({
 })
 
 /** Promise 14.18: Each run in a repository has its own worktree and branch. */
-test('runs that begin at the same time have one clone, and each a worktree on its own branch', async () => {
+test('parallel runs share one clone, and each has a worktree on its own branch', async () => {
   const { workspace, take } = stage()
   const ids = ['aaaaaaaa-1', 'bbbbbbbb-2', 'cccccccc-3']
   const trees = await Promise.all(ids.map(take))
@@ -76,7 +79,7 @@ test('runs that begin at the same time have one clone, and each a worktree on it
   ])
 })
 
-test('what a run left behind is in no other run’s way; that run finds it again', async () => {
+test('changes that a run left do not affect another run, and the same run finds them again', async () => {
   const { commit, take } = stage()
   const left = await take('aaaaaaaa')
   writeFileSync(join(left, 'page.txt'), 'in no commit')
@@ -86,7 +89,7 @@ test('what a run left behind is in no other run’s way; that run finds it again
   expect(told(left)).toEqual({ branch: 'cairn/aaaaaaaa', page: 'in no commit', changed: 'M page.txt' })
 })
 
-test('a worktree that was cut off, or that somebody removed, is made anew with the commits of its branch', async () => {
+test('recreates an incomplete or removed worktree with the commits of its branch', async () => {
   const { workspace, take } = stage()
   const tree = await take('aaaaaaaa')
   git(tree, 'commit', '--quiet', '--allow-empty', '-m', 'mine')
@@ -99,7 +102,7 @@ test('a worktree that was cut off, or that somebody removed, is made anew with t
   expect(told(tree)).toEqual({ branch: 'cairn/aaaaaaaa', page: 'one', changed: '' })
 })
 
-test('a workspace that was copied has its worktrees in the copy', async () => {
+test('a copied workspace has its worktrees in the copy', async () => {
   const { workspace, take } = stage()
   const tree = await take('aaaaaaaa')
   const copy = makeFolder('checkout-copy')
@@ -114,7 +117,7 @@ test('a workspace that was copied has its worktrees in the copy', async () => {
 })
 
 const DAY_MS = 86_400_000
-/** Nobody has used the worktree for so many days. */
+/** Ages a worktree as if unused for that many days. */
 function rest(workspace: string, run: string, days: number): void {
   const known = join(workspace, 'repos/site/.clone/.git/worktrees', run)
   const then = new Date(Date.now() - days * DAY_MS)
@@ -125,7 +128,7 @@ const isThere = (workspace: string, run: string) => ({
   tree: existsSync(join(workspace, 'repos/site', run)),
   known: existsSync(join(workspace, 'repos/site/.clone/.git/worktrees', run)),
 })
-/** In a worktree that was used eight days ago; the name is what is to be lost with it. */
+/** Changes a worktree that was last used eight days ago. The name is what its removal would lose. */
 const HELD: Readonly<Record<string, (tree: string, known: string) => void>> = {
   'a change': tree => writeFileSync(join(tree, 'page.txt'), 'changed'),
   'a new file': tree => writeFileSync(join(tree, 'new.txt'), 'new'),
@@ -146,11 +149,11 @@ const HELD: Readonly<Record<string, (tree: string, known: string) => void>> = {
   },
 }
 
-test('a worktree that nobody used for a week goes with the next run; its commits stay in its branch', async () => {
+test('the next run removes a worktree that was unused for a week, and its branch keeps the commits', async () => {
   const { workspace, take } = stage()
   const tree = await take('aaaaaaaa')
   git(tree, 'commit', '--quiet', '--allow-empty', '-m', 'mine')
-  // What tools make again is nothing that would be lost.
+  // Files that tools can recreate are not a loss.
   appendFileSync(join(workspace, 'repos/site/.clone/.git/info/exclude'), 'node_modules\n')
   mkdirSync(join(tree, 'web/node_modules/left'), { recursive: true })
   writeFileSync(join(tree, 'web/node_modules/left/index.js'), '')
@@ -173,7 +176,7 @@ test('a worktree that nobody used for a week goes with the next run; its commits
  * Promise 14.18: A finished run's worktree is removed after a week, unless it has work outside a branch's
  * commits.
  */
-test.each(Object.keys(HELD))('a worktree with %s stays, however long nobody used it', async held => {
+test.each(Object.keys(HELD))('keeps a worktree with %s, however long it was unused', async held => {
   const { workspace, take } = stage()
   const tree = await take('aaaaaaaa')
   HELD[held]!(tree, join(workspace, 'repos/site/.clone/.git/worktrees/aaaaaaaa'))
@@ -182,7 +185,7 @@ test.each(Object.keys(HELD))('a worktree with %s stays, however long nobody used
   expect(isThere(workspace, 'aaaaaaaa')).toEqual({ tree: true, known: true })
 })
 
-test('a worktree that its run took up again is in use', async () => {
+test('a worktree that its run reopened is in use', async () => {
   const { workspace, take } = stage()
   await take('aaaaaaaa')
   rest(workspace, 'aaaaaaaa', 8)
@@ -191,7 +194,7 @@ test('a worktree that its run took up again is in use', async () => {
   expect(isThere(workspace, 'aaaaaaaa')).toEqual({ tree: true, known: true })
 })
 
-test('a repository without a commit, and a clone of somebody else’s, are told as they are', async () => {
+test('reports a repository without a commit, and a clone that Cairn did not create', async () => {
   await expect(stage({ isEmpty: true }).take('aaaaaaaa')).rejects.toThrow(
     /^the repository site could not be checked out: [^]*it has no default branch with a commit$/,
   )

@@ -1,4 +1,4 @@
-/** The repository of a run behind the broker, with a real git before it and git's own server behind it. */
+/** The repository of a run behind the broker, with a real git client and git's own server. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -39,7 +39,7 @@ async function stage(verdict: PushVerdict = 'allow') {
   const folder = makeFolder('git-broker')
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_TERMINAL_PROMPT: '0', ...TRACE }
   const said: string[] = []
-  /** As it runs in a box: without this process waiting for it. Its trace has every header that it sent. */
+  /** Runs as in a sandbox, without blocking this process. Its trace has every header that it sent. */
   const inBox = async (cwd: string, ...args: string[]): Promise<string> => {
     const author = ['-c', 'user.name=Agent', '-c', 'user.email=a@example.org']
     const { stdout, stderr } = await run('git', ['-C', cwd, ...author, ...args], { env }).catch(
@@ -58,7 +58,7 @@ async function stage(verdict: PushVerdict = 'allow') {
 }
 
 /** Promise 14.12: A repository token is sent only to the repository's server and follows no redirect. */
-test('git clones, fetches and pushes; the token goes to the server of the repository alone', async () => {
+test('git clones, fetches and pushes, and the token goes only to the server of the repository', async () => {
   const { server, pushes, clone, inBox, said } = await stage()
   writeFileSync(join(clone, 'page.txt'), 'made')
   await inBox(clone, 'add', '.')
@@ -78,7 +78,7 @@ test('git clones, fetches and pushes; the token goes to the server of the reposi
   expect(said.join('') + readFileSync(join(clone, '.git/config'), 'utf8')).not.toContain(TOKEN)
 })
 
-test('a push that is too large for one piece is judged once, and arrives', async () => {
+test('checks a push that is too large for one piece once, and delivers it', async () => {
   const { server, pushes, clone, inBox } = await stage()
   const large = randomBytes(3 * 2 ** 20)
   writeFileSync(join(clone, 'large'), large)
@@ -91,7 +91,7 @@ test('a push that is too large for one piece is judged once, and arrives', async
 
 /** Promise 14.18: A push without approval changes nothing, and git prints the reason. */
 test.each(['reject', 'cancelled'] as const)(
-  'a push that is answered %s changes nothing, and git says why',
+  'a push with the answer %s changes nothing, and git prints the reason',
   async verdict => {
     const { server, pushes, clone, inBox } = await stage(verdict)
     await inBox(clone, 'commit', '--allow-empty', '-m', 'no')
@@ -108,10 +108,10 @@ test.each(['reject', 'cancelled'] as const)(
 )
 
 test.each(['allow', 'reject'] as const)(
-  'a branch that is to be deleted is judged like any other update: %s',
+  'checks the deletion of a branch like any other update: %s',
   async verdict => {
     const { server, pushes, clone, inBox } = await stage(verdict)
-    // One that git itself would let go, which `main` is not.
+    // A branch that git itself allows to delete, unlike `main`.
     git(server.folder, 'branch', 'old', 'main')
     const push = inBox(clone, 'push', 'origin', ':old')
     if (verdict === 'reject') await expect(push).rejects.toThrow(/\[remote rejected\].*by the policy/)
@@ -132,12 +132,12 @@ test.each([
   ['a way up, encoded', '/_cairn/git/site/%2e%2e/admin'],
   ['another service', '/_cairn/git/site/info/refs?service=git-upload-archive'],
   ['more than the service', '/_cairn/git/site/info/refs?service=git-upload-pack&x=1'],
-])('%s is not reached', async (_, path) => {
+])('does not reach %s', async (_, path) => {
   const { server, origin } = await stage()
   server.asked.length = 0
   const { hostname, port } = new URL(origin)
   const { request } = await import('node:http')
-  // As it is written: fetch would tidy the path up first.
+  // Sent literally: fetch would normalize the path first.
   const asked = request({ hostname, port, path }).end()
   const [answer] = (await once(asked, 'response')) as [{ statusCode: number; resume(): void }]
   answer.resume()
@@ -145,7 +145,7 @@ test.each([
   expect(server.asked).toEqual([])
 })
 
-test('behind a push of nothing, which nobody is asked about, nothing goes on', async () => {
+test('forwards nothing after an empty push, which needs no approval', async () => {
   const { server, pushes, origin } = await stage()
   const old = git(server.folder, 'rev-parse', 'main')
   const line = `${old} ${'0'.repeat(40)} refs/heads/main\0report-status`
@@ -163,7 +163,7 @@ test.each([
   ['a length that is too short', '0003'],
   ['an end in the middle', '00a0'],
   ['a ref that is none', `0076${'0'.repeat(40)} ${'1'.repeat(40)} config file of it\0 report-status0000`],
-])('a push with %s goes no further', async (_, body) => {
+])('rejects a push with %s', async (_, body) => {
   const { server, pushes, origin } = await stage()
   server.asked.length = 0
   const answered = await fetch(`${origin}/_cairn/git/site/git-receive-pack`, { method: 'POST', body })
@@ -171,7 +171,7 @@ test.each([
   expect([server.asked, pushes]).toEqual([[], []])
 })
 
-test('a repository that has moved, or that refuses the token, says so; the token follows nowhere', async () => {
+test('reports a moved repository and a rejected token, and sends the token nowhere else', async () => {
   const elsewhere = await startGitServer({ user: 'x', token: 'y' })
   const { server, clone, inBox } = await stage()
   server.answerWith = { status: 302, headers: { location: elsewhere.url } }
@@ -181,7 +181,7 @@ test('a repository that has moved, or that refuses the token, says so; the token
   expect(elsewhere.asked).toEqual([])
 })
 
-test('what is asked after the end of the run is answered by nobody', async () => {
+test('answers no request after the end of the run', async () => {
   const { server, broker, clone, inBox } = await stage()
   broker.close()
   server.asked.length = 0

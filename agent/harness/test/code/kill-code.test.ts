@@ -1,4 +1,4 @@
-/** A run of a coding agent whose worker dies at every commit: one result, and nothing is done twice. */
+/** A run of a coding agent whose runner dies at every commit has one result, and repeats no action. */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { respondInbox } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
@@ -23,8 +23,8 @@ const run = (death: Death) =>
       },
       async play({ stage }) {
         await stage.send('/code say one \ntool Look\nask execute a\nsay two')
-        // An approval covers one call. Where its worker died in between, nobody knows whether the call was
-        // made, and the same call is asked for again.
+        // An approval covers one call. If the runner dies in between, the outcome of the call is unknown, and
+        // the same call asks for approval again.
         const over = stage.next('session.complete').then(() => 'over' as const)
         for (let asked = 1; ; asked += 1) {
           const came = await Promise.race([over, stage.next('inbox.governance_gate', asked)])
@@ -45,14 +45,14 @@ const run = (death: Death) =>
   )
 const undisturbed = await run(null)
 
-test('undisturbed, the run ends', () => {
+test('without a death, the run ends', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
   expect(undisturbed.seen).toMatchObject({ did: ['did a'], live: 0, violations: [] })
 })
 
 /** Promise 14.18: A coding run whose runner dies has one result, and its agent repeats no action. */
 test.each(oneIn(6, deathsOf(undisturbed.commits)))(
-  'killed just $when commit $nth, the run has one result and the agent did nothing twice',
+  'killed just $when commit $nth, the run has one result and the agent repeats nothing',
   async death => {
     const { events, problems, seen } = await run(death)
     expect(checkHistory(events, { settled: true })).toEqual([])

@@ -1,4 +1,4 @@
-/** Runs of a coding agent from their command or call to their one result. */
+/** Runs of a coding agent, from their command or call to their result. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
@@ -54,7 +54,7 @@ const sound = (events: readonly SessionEvent[], coder: ScriptedAgent): void => {
 /**
  * Promise 14.18: A `/code` run has one result, which is its reply; the channel gets it and the model a note.
  */
-test('/code begins a run, shows what the agent does, and its end is the reply', async () => {
+test('/code starts a run, records what the agent does, and replies with its result', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
   stage.start()
@@ -86,7 +86,7 @@ test('/code begins a run, shows what the agent does, and its end is the reply', 
   expect(JSON.stringify(stage.server.requests.at(-1))).toContain('Coding run')
 })
 
-test('the model gives a task to an agent, and its result is the result of the call', async () => {
+test('the model delegates a task to an agent, and its result is the result of the call', async () => {
   const { stage, coder } = await scene({ scenario: scenario('tool Build\nsay built it'), config: CALLS })
   await using _ = stage
   stage.start()
@@ -104,7 +104,7 @@ test('the model gives a task to an agent, and its result is the result of the ca
 
 const asks = { governance: { require_approval: ['code.execute'], denied_tools: ['code.delete'] } }
 
-test('a permission is judged: what nothing names is allowed, what is denied is rejected', async () => {
+test('checks each permission: allows what no rule names and rejects what is denied', async () => {
   const { stage, coder } = await scene({ agent: asks })
   await using _ = stage
   stage.start()
@@ -123,7 +123,7 @@ test('a permission is judged: what nothing names is allowed, what is denied is r
  * Promise 14.18, 10: An approved permission of a coding run is used once, and changed input needs a new
  * approval.
  */
-test('an approval given in time is used once, and changed input asks again', async () => {
+test('an approval in time is used once, and changed input asks again', async () => {
   const { stage, coder } = await scene({ agent: asks })
   await using _ = stage
   stage.start()
@@ -149,7 +149,7 @@ test('an approval given in time is used once, and changed input asks again', asy
  * it.
  */
 test.each(['approve', 'reject'] as const)(
-  'a run that nobody decides on is parked without a worker, and the %s takes it up in a new process',
+  'parks an undecided run without a runner, and the decision %s resumes it in a new process',
   async decision => {
     const { stage, coder } = await scene({ agent: asks, config: wait })
     await using _ = stage
@@ -175,7 +175,7 @@ test.each(['approve', 'reject'] as const)(
   },
 )
 
-test('what is said while a call is parked closes the call and not the run', async () => {
+test('a message while a call is parked closes the call but not the run', async () => {
   const parks = { ...scenario('ask execute a\nsay done by it') }
   const config = { code: { ...CALLS.code, ...wait.code } }
   const { stage, coder } = await scene({ agent: asks, config, scenario: parks })
@@ -196,7 +196,7 @@ test('what is said while a call is parked closes the call and not the run', asyn
 })
 
 /** Promise 14.18, 6: A stop ends a coding run and its session in one commit. */
-test('a stop ends the run with the session, whatever the agent does about it', async () => {
+test('a stop ends the run with the session, whatever the agent does', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
   const harness = stage.start()
@@ -211,7 +211,7 @@ test('a stop ends the run with the session, whatever the agent does about it', a
   expect(of(events, 'code.run_result')[0]!.data.error).toBe('stopped')
 })
 
-test('a stop of a parked run ends it and its question', async () => {
+test('a stop of a parked run ends the run and its question', async () => {
   const { stage, coder } = await scene({ agent: asks, config: wait })
   await using _ = stage
   const harness = stage.start()
@@ -225,7 +225,7 @@ test('a stop of a parked run ends it and its question', async () => {
   expect((await stage.store.getInboxItem(gate))?.status).toBe('expired')
 })
 
-test('a pause ends the process, and the run goes on when the session is resumed', async () => {
+test('a pause ends the process, and a resume continues the run', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
   const harness = stage.start()
@@ -247,7 +247,7 @@ test.each([
   ['fail out of order', /out of order/],
   ['end refusal', /^refusal$/],
   ['end max_tokens', /^max_tokens$/],
-])('an agent that does %s leaves one result, which says so', async (line, error) => {
+])('an agent that does %s leaves one result with the reason', async (line, error) => {
   const { stage, coder } = await scene()
   await using _ = stage
   stage.start()
@@ -266,7 +266,7 @@ test.each([
   '{"jsonrpc": "2.0", "id": 3, "result": {"stopReason"',
   '[]',
   '{"level": 30}',
-])('an agent whose answer is the line %s is ended at once, and its result has the line', async line => {
+])('an agent that writes the line %s is ended at once, and its result contains the line', async line => {
   const { stage, coder } = await scene()
   await using _ = stage
   stage.start()
@@ -280,7 +280,7 @@ test.each([
 })
 
 /** Promise 14.18: A run's result contains the changed files, before and after. */
-test('the result names the files that changed since the run began, and has them as they were and as they are', async () => {
+test('the result names the changed files and has their contents before and after', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
   const folder = join(stage.dir, 'workspaces', stage.session_id)
@@ -319,7 +319,7 @@ test('the result names the files that changed since the run began, and has them 
   expect(of(events, 'llm.response')[0]!.data.message.content).toContain('Files changed: new.txt')
 })
 
-test('what an agent writes before its first message is passed over', async () => {
+test('ignores what an agent writes before its first message', async () => {
   const { stage, coder } = await scene({}, scriptedAgent({ greeting: 'Welcome!\n\n[]\n' }))
   await using _ = stage
   stage.start()
@@ -330,7 +330,7 @@ test('what an agent writes before its first message is passed over', async () =>
   expect(coder.live()).toBe(0)
 })
 
-test('one run at a time: a second is told which one runs', async () => {
+test('allows one run at a time and rejects a second with the name of the first', async () => {
   const { stage, coder } = await scene({ agent: asks, config: wait })
   await using _ = stage
   const harness = stage.start()
@@ -346,7 +346,7 @@ test('one run at a time: a second is told which one runs', async () => {
   sound(await stage.events(), coder)
 })
 
-test('an agent that cannot go on says that its outcome is unknown, and is not started over', async () => {
+test('an agent that cannot resume is not restarted, and its result says that the outcome is unknown', async () => {
   const coder = scriptedAgent({ resumes: false })
   const { stage } = await scene({ agent: asks, config: wait }, coder)
   await using _ = stage

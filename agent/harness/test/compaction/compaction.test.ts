@@ -14,7 +14,7 @@ const small = (window: number) => ({
 const tooLong = { error: { status: 400, message: 'the prompt is too long', code: 'context_length_exceeded' } }
 const summary = { name: 'summary', when: { system: SUMMARISES }, answer: say('What went before.') }
 
-test('a turn that outgrows the window is compacted between two iterations, and never parts a call from its result', async () => {
+test('compacts a turn that outgrows the window between iterations, and separates no call from its result', async () => {
   await using stage = await setStage({
     config: small(9000),
     scenario: {
@@ -57,7 +57,7 @@ test('a turn that outgrows the window is compacted between two iterations, and n
 })
 
 /** Promise 7: A request that exceeds the context is compacted and retried once. */
-test('a request that the server finds too long is made once more after a compaction', async () => {
+test('retries a request that the server finds too long once, after a compaction', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -87,7 +87,7 @@ test('a request that the server finds too long is made once more after a compact
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
-test('a request that is too long after the compaction too fails the session as an overflow', async () => {
+test('a request that is still too long after the compaction fails the session with context_overflow', async () => {
   await using stage = await setStage({ scenario: { rules: [summary, { answer: tooLong }] } })
   stage.start()
   await stage.send('first')
@@ -109,7 +109,7 @@ test.each([
   ['fails', { error: { status: 500, message: 'no memory today' } }],
   ['answers with nothing', { empty: true as const }],
 ])(
-  'when the summary model %s, the conversation is cut down by rule and the turn goes on',
+  'when the summary model %s, the conversation is shortened by rule and the turn continues',
   async (_, answer) => {
     await using stage = await setStage({
       scenario: {
@@ -131,7 +131,7 @@ test.each([
   },
 )
 
-test('/compress summarises what there is, and says how much; the next request begins with the summary', async () => {
+test('/compress summarizes the conversation and reports the size, and the next request starts with the summary', async () => {
   await using stage = await setStage({ scenario: { rules: [summary, { answer: say('noted') }] } })
   stage.start()
   await stage.send('/compress')

@@ -30,7 +30,7 @@ const scenario = {
   ],
 }
 
-/** Sends, and waits until the turn is over: by the session's row, for the log is long. */
+/** Sends a message and waits for the end of the turn by the session's row, because the log is long. */
 async function converse(stage: Stage, content: string): Promise<void> {
   const over = Promise.withResolvers<void>()
   const id = (await addMessage(stage.deps, { session_id: stage.session_id, content, principal: alice }))
@@ -51,7 +51,7 @@ const compactions = (events: readonly SessionEvent[]) =>
 
 /** Promise 7: A session that compacts keeps its plan, its goal and its open approvals. */
 test(
-  'a session of 300 messages compacts several times and still knows its plan, its goal and the approval that is open',
+  'a session of 300 messages compacts several times and keeps its plan, its goal and its open approval',
   { timeout: 600_000 },
   async () => {
     await using stage = await setStage({
@@ -114,7 +114,7 @@ test(
       ])
         expect(messages).toContain(known)
     }
-    // No request came near the window, and the summaries of summaries do not pile up.
+    // No request came near the window, and summaries of summaries do not accumulate.
     expect(
       Math.max(...events.map(event => (event.type === 'llm.response' ? event.data.input_tokens : 0))),
     ).toBeLessThan(8000)

@@ -1,4 +1,4 @@
-/** What a model may ask of the board, and what it may not: bad input is a clear error, and writes nothing. */
+/** What a model may ask of the board. Invalid input returns a clear error and writes nothing. */
 import { expect, test } from 'vitest'
 import { say } from '../turn/stage.ts'
 import { finishWork, goal, OUTCOME, ROOT, setTree, spawn, wait } from './tree-stage.ts'
@@ -7,7 +7,7 @@ const share = (...notes: readonly unknown[]) => ({ name: 'share_note', arguments
 const fact = (content: unknown, more: object = {}) => ({ type: 'FACT', content, ...more })
 
 /** Promise 13.1: An invalid board note returns a clear error and writes nothing. */
-test('a note that cannot be is a clear error of the tool or named with its reason, and the board stays as it was', async () => {
+test('an invalid note is an error of the tool or is rejected with its reason, and the board stays unchanged', async () => {
   const bad: [object, string][] = [
     [{ name: 'share_note', arguments: {} }, 'notes'],
     [share(), 'notes'],
@@ -19,7 +19,7 @@ test('a note that cannot be is a clear error of the tool or named with its reaso
     [share(fact('x', { author: 'me' })), 'author'],
     [share('x'), 'notes'],
     [{ name: 'read_board', arguments: { types: ['RUMOUR'] } }, 'types'],
-    // Of the right shape, and yet not admitted: which, and why.
+    // Of the right shape, but rejected, with the index and the reason.
     [share(fact(' '), fact('x'.repeat(201))), '"rejected":[{"index":0,"reason":"empty'],
     [share(fact('x', { ref: 'y'.repeat(301) })), 'too_long: a ref can have at most 300'],
   ]
@@ -52,7 +52,7 @@ test('a note that cannot be is a clear error of the tool or named with its reaso
     results.slice(1, -1).map(content => [true, content]),
   )
   expect(results).toHaveLength(bad.length + 2)
-  // What came after all that is the first that stands.
+  // The note after all rejected ones is the first that is stored.
   expect(events.filter(({ type }) => type === 'board.note')).toHaveLength(1)
   expect((await stage.store.coordination.board(ROOT)).notes).toMatchObject([
     { seq: 1, content: 'The ford is shallow.' },

@@ -21,7 +21,7 @@ async function soundLogs(stage: Stage): Promise<SessionEvent[][]> {
 }
 
 /** Promise 14.4: A worker gets a share of its parent's budget and returns the unused part. */
-test('a worker is given its share of what is left, and what it used is given back with its outcome', async () => {
+test('a worker gets a share of the remaining budget and returns the unused part', async () => {
   await using stage = await setStage({
     session: { budget: { max_tokens: 90_000 } },
     scenario: {
@@ -44,7 +44,7 @@ test('a worker is given its share of what is left, and what it used is given bac
   expect(links.map(link => link.input_tokens + link.output_tokens)).toEqual([3000, 3000])
 })
 
-test('where less than 2,000 tokens would be its share no worker is made, and the tool says so', async () => {
+test('spawn_worker fails with the reason when the share would be less than 2,000 tokens', async () => {
   await using stage = await setStage({
     session: { budget: { max_tokens: 20_000 } },
     scenario: {
@@ -60,7 +60,7 @@ test('where less than 2,000 tokens would be its share no worker is made, and the
 })
 
 /** Promise 14.4: At 90 % of a budget one model call remains; beyond the budget no model is called. */
-test('at nine tenths of a budget the next call has no tools and must answer; past it no model is called', async () => {
+test('at 90% of a budget the next call has no tools, and beyond the budget no model is called', async () => {
   await using stage = await setStage({
     session: { budget: { max_tokens: 10_000 } },
     scenario: {
@@ -89,7 +89,7 @@ test('at nine tenths of a budget the next call has no tools and must answer; pas
   expect(again.at(-1)).toMatchObject({ data: { reason: 'budget_exhausted' } })
 })
 
-test('a worker past its budget has failed, with what it said last', async () => {
+test('a worker beyond its budget fails with its last text as partial result', async () => {
   await using stage = await setStage({
     agent: { workers: { budget: { max_tokens: 2000 } } },
     scenario: {
@@ -113,7 +113,7 @@ test('a worker past its budget has failed, with what it said last', async () => 
   })
 })
 
-test('a worker whose time is up is stopped, and its parent goes on', async () => {
+test('a worker is stopped at its time limit, and its parent continues', async () => {
   await using stage = await setStage({
     agent: { workers: { budget: { max_minutes: 1 / 60 } } },
     limits: { drain_s: 0 },
@@ -133,7 +133,7 @@ test('a worker whose time is up is stopped, and its parent goes on', async () =>
 })
 
 /** Promise 14.4: A budget has a time limit that stops the session and all sessions below it. */
-test('a session whose time is up is stopped with all below it', async () => {
+test('a session is stopped at its time limit', async () => {
   await using stage = await setStage({
     session: { budget: { max_minutes: 1 / 60 } },
     limits: { drain_s: 0 },
@@ -148,7 +148,7 @@ test('a session whose time is up is stopped with all below it', async () => {
 test.each([
   ['without a price', {}, 'has no price in models.catalog'],
   ['with a price', { models: priced }, ''],
-])('a budget in USD with a model %s', async (_, config, problem) => {
+])('checks a budget in USD with a model %s', async (_, config, problem) => {
   await using stage = await setStage({
     config,
     agent: { workers: { budget: { max_cost_usd: 1 } } },

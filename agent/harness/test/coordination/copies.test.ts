@@ -1,4 +1,4 @@
-/** Workers that work in a copy of the workspace, and how what they made comes back. */
+/** Workers in a copy of the workspace, and how their changes are applied. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventOf, SessionEvent } from '@cairn/protocol'
@@ -45,7 +45,7 @@ const SCENARIO = {
 } satisfies StageOptions['scenario']
 
 type Copied = { stage: Stage; here: string; there: string; copies: () => string[] }
-/** A worker has changed its copy, and its parent knows. */
+/** A worker has changed its copy and delivered its outcome to its parent. */
 async function startCopied(options: Partial<StageOptions> = {}, message = 'go'): Promise<Copied> {
   const stage = await setStage({ limits: { drain_s: 0 }, scenario: SCENARIO, ...options })
   const workspaces = join(stage.dir, 'workspaces')
@@ -79,7 +79,7 @@ async function ask(stage: Stage, message: string): Promise<Record<string, unknow
 }
 
 /** Promise 14.4: A worker in a copy changes no file of its parent, and all changes in the copy are listed. */
-test('a worker changes its copy alone, what it changed is told whoever wrote it, and it comes back when it is asked for', async () => {
+test('a worker changes only its copy, all changes in it are listed, and apply_worker_files applies them', async () => {
   const { stage, here, there, copies } = await startCopied()
   await using _ = stage
   expect(copies()).toHaveLength(1)
@@ -88,7 +88,7 @@ test('a worker changes its copy alone, what it changed is told whoever wrote it,
   const outcome = await stage.next('worker.complete')
   expect(outcome.data.files_written).toEqual(['both.txt', 'new/made.txt'])
   expect((await stage.next('worker.spawned')).data.isolation).toBe('copy')
-  // Changed here meanwhile in another line; and removed there.
+  // Changed here meanwhile in another line, and removed there.
   writeFileSync(join(here, 'both.txt'), TEXT.replace('one', 'ONE'))
   rmSync(join(there, 'gone.txt'))
   expect(await ask(stage, 'apply fail')).toEqual({
@@ -98,9 +98,9 @@ test('a worker changes its copy alone, what it changed is told whoever wrote it,
   })
   expect(at(here, 'both.txt')).toBe('ONE\ntwo\nthree\nfour\nfive\nsix by the worker\n')
   expect([at(here, 'new/made.txt'), at(here, 'gone.txt')]).toEqual(['made', null])
-  // Once more changes nothing more.
+  // A second call changes nothing more.
   expect(await ask(stage, 'apply fail')).toEqual({ applied: [], merged: [], unchanged: 3 })
-  // What was there before is kept with the call.
+  // The call has a checkpoint of the earlier contents.
   const call = (await stage.events()).find(
     event => event.type === 'tool.call' && event.data.name === 'apply_worker_files',
   ) as EventOf<'tool.call'>
@@ -111,7 +111,7 @@ test('a worker changes its copy alone, what it changed is told whoever wrote it,
 })
 
 /** Promise 14.4: A merge conflict changes no file unless the caller's `on_conflict` resolves it. */
-test('a conflict changes nothing here, is listed, and is decided by on_conflict', async () => {
+test('a conflict changes nothing, is listed, and is resolved by on_conflict', async () => {
   const { stage, here, there } = await startCopied()
   await using _ = stage
   writeFileSync(join(there, 'both.txt'), TEXT.replace('two', 'by the worker'))
@@ -130,27 +130,27 @@ test('a conflict changes nothing here, is listed, and is decided by on_conflict'
 })
 
 /** Promise 11.3: Applying a worker's files is idempotent. */
-test('what was merged is known as such: repeated, it is neither a conflict nor overwritten', async () => {
+test('a repeated apply neither reports a conflict with merged changes nor overwrites them', async () => {
   const { stage, here, there } = await startCopied()
   await using _ = stage
   writeFileSync(join(here, 'lines.txt'), '\n')
   writeFileSync(join(there, 'lines.txt'), 'b\n\nb\n')
   expect(await ask(stage, 'apply fail')).toMatchObject({ merged: ['lines.txt'] })
-  // Merged once more, these would be a conflict: only what is kept of the first time tells.
+  // A second merge would be a conflict: only the record of the first merge prevents it.
   expect(at(here, 'lines.txt')).toBe('b\n\n')
   expect(mergeText('b\n\n', '\nb\n', 'b\n\nb\n')).toBeNull()
   expect(await ask(stage, 'apply theirs')).toEqual({ applied: [], merged: [], unchanged: 3 })
   expect(at(here, 'lines.txt')).toBe('b\n\n')
 })
 
-test('some files can be taken and others left', async () => {
+test('applies only the selected files', async () => {
   const { stage, here } = await startCopied()
   await using _ = stage
   expect(await ask(stage, 'only ./new/')).toMatchObject({ applied: ['new/made.txt'] })
   expect(at(here, 'both.txt')).toBe(TEXT)
 })
 
-test('a worker that shares the workspace has no copy, and nothing to apply', async () => {
+test('a worker that shares the workspace has no copy and nothing to apply', async () => {
   const { stage, here, copies } = await startCopied({}, 'share')
   await using _ = stage
   expect(copies()).toEqual([])
@@ -161,7 +161,7 @@ test('a worker that shares the workspace has no copy, and nothing to apply', asy
 })
 
 /** Promise 14.4: A copy that is too large or interrupted by a crash leaves no partial copy. */
-test('a copy that would be too large fails the worker at its start, says what would do, and leaves nothing half made', async () => {
+test('a copy that would be too large fails the worker with a suggestion, and leaves no partial copy', async () => {
   const { stage, copies } = await startCopied({ copyLimits: { max_bytes: 1000, max_files: 1 } })
   await using _ = stage
   const { data } = await stage.next('worker.failed')
@@ -172,7 +172,7 @@ test('a copy that would be too large fails the worker at its start, says what wo
   expect(copies()).toEqual([])
 })
 
-test('a copy that a death left unfinished is thrown away and made anew', async () => {
+test('deletes and recreates a copy that a crash left unfinished', async () => {
   const stage = await setStage({ limits: { drain_s: 0 }, scenario: SCENARIO })
   await using _ = stage
   const workspaces = join(stage.dir, 'workspaces')

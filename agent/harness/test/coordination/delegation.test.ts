@@ -1,4 +1,4 @@
-/** Delegations: the results are the result of the call, they have a time, and a message of the user ends the waiting. */
+/** Delegations: the call returns their results, they have a time limit, and a user message ends the wait. */
 import { checkTree, checkHistory } from '@cairn/state'
 import { stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ async function resultOf(stage: Stage): Promise<Record<string, unknown>> {
 }
 
 /** Promise 14.4: Delegated goals run in parallel, and the call returns their results in order. */
-test('two goals are worked on side by side, and their results in order are the result of the call', async () => {
+test('two goals run in parallel, and the call returns their results in order', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -55,13 +55,13 @@ test('two goals are worked on side by side, and their results in order are the r
     'delegation.complete',
     'delegation.complete',
   ])
-  // What the call waits for is in its result, and no message of its own: the model is called twice.
+  // The call's result has what it waited for, without a message of its own: the model is called twice.
   expect(types.filter(type => type === 'llm.response')).toHaveLength(2)
   expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
 })
 
 /** Promise 14.4: A delegation has a time limit and reports when it exceeds it. */
-test('a delegation that takes longer than its time is stopped, and says so', async () => {
+test('a delegation is stopped at its timeout and reports it', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -86,7 +86,7 @@ test('a delegation that takes longer than its time is stopped, and says so', asy
 })
 
 /** Promise 14.4: A user message detaches a delegation, which continues as a worker. */
-test('a message of the user detaches a delegation: it goes on, and is told of like any worker', async () => {
+test('a user message detaches a delegation, which continues as a worker', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {

@@ -1,7 +1,7 @@
 /**
- * Recorded families, killed just before and after each commit of their worker, on both stores: the recorded
- * ending, one outcome a worker, and nothing twice. A few of the deaths of each family, all with
- * CAIRN_TESTS=all. UPDATE_GOLDEN=1 records them again.
+ * Recorded session trees, killed just before and after each commit of their runner, on both stores: each has
+ * the recorded ending, one outcome per worker, and no repeated effect. By default a few deaths of each tree;
+ * all with CAIRN_TESTS=all. UPDATE_GOLDEN=1 records the trees again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'
@@ -43,14 +43,14 @@ const play = (scene: TreeScene, death: Death, open?: OpenStore) =>
     open,
   )
 
-/** What happened in each session of the family, whatever the order in which they were side by side. */
+/** The events of each session of the tree, in an order that ignores parallelism. */
 const endings = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string =>
   [...logs.values()]
     .map(log => `${sorted(essence(log)).join('\n')}\n`)
     .toSorted()
     .join('\n')
 
-/** As the family was recorded. */
+/** The recorded ending of the tree. */
 function recorded(name: string, now: string): string {
   const file = new URL(`golden/${name.replaceAll(' ', '-')}.txt`, import.meta.url)
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, now)
@@ -74,13 +74,13 @@ for (const [name, scene] of Object.entries(SCENES)) {
   }
 
   describe(name, () => {
-    test('ends as it was recorded', () => judge(null))
+    test('has the recorded ending', () => judge(null))
     /**
      * Promise 14.5: A research branch's result is harvested once, even if the runner dies at any commit.
      * Promise 1.3: A session tree killed at any commit ends the same way, with one outcome per worker.
      */
     test.each(oneIn(40, deaths))(
-      'killed just $when commit $nth, ends the same way and does nothing twice',
+      'killed just $when commit $nth, ends the same way and repeats nothing',
       death => judge(death),
     )
     /** Promise 9: On Postgres a session tree killed at any commit ends the same way. */

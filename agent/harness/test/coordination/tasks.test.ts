@@ -1,4 +1,4 @@
-/** Tasks: an order among workers, attempts, blocks, and what ends with what. */
+/** Tasks: their order, attempts, blocks, and what ends together. */
 import type { Task } from '@cairn/log'
 import { AppError, type EventOf, type SessionEvent } from '@cairn/protocol'
 import {
@@ -50,7 +50,7 @@ const until = async (stage: Stage, taskStatus: Task['status']): Promise<Task> =>
 }
 
 /** Promise 14.15: Tasks start in dependency order with earlier results, and a failed attempt is retried. */
-test('tasks begin in their order, the results before them are told, and an attempt that fails is made again', async () => {
+test('tasks start in dependency order with the earlier results, and a failed attempt is retried', async () => {
   await using stage = await setTree([
     { when: goal('lay'), answer: finishWork('The ground is laid.') },
     { when: { user: 'Goal:\\s+raise[^]*Attempt 1 failed' }, answer: finishWork('The walls stand.') },
@@ -90,7 +90,7 @@ test('tasks begin in their order, the results before them are told, and an attem
     created_at: log[retried]?.created_at,
     data: { attempt: 2 },
   })
-  // The wait ends when all are done, and nobody was told of the attempt in between.
+  // The wait ends when all are done, without a message about the failed attempt.
   expect(log.filter(event => event.type === 'llm.response')).toHaveLength(2)
   expect((await tasksOf(stage))[1]).toMatchObject({
     attempt_count: 2,
@@ -99,7 +99,7 @@ test('tasks begin in their order, the results before them are told, and an attem
 })
 
 /** Promise 14.15: A task that fails permanently cancels the tasks that depend on it. */
-test('a task whose attempts all come to nothing fails, and what was to come after it is cancelled', async () => {
+test('a task whose attempts all fail has failed, and the tasks that depend on it are cancelled', async () => {
   await using stage = await setTree([
     { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
     { when: NEWS, answer: say('I see.') },
@@ -139,7 +139,7 @@ test('a task whose attempts all come to nothing fails, and what was to come afte
 const HELD = { when: goal('hold'), steps: [block('Which way?'), finishWork('Held: {{result.answer}}.')] }
 
 /** Promise 14.15: A blocked task occupies no runner and continues with the answer. */
-test('a blocked task holds no worker, its owner answers, and the answer is the result of the call', async () => {
+test("a blocked task occupies no runner, and the owner's answer is the result of its call", async () => {
   await using stage = await setTree([
     HELD,
     {
@@ -156,7 +156,7 @@ test('a blocked task holds no worker, its owner answers, and the answer is the r
   const logs = await expectSound(stage)
   expect(told(logs.get(stage.session_id))).toEqual(['worker.spawned', 'task.blocked', 'worker.complete'])
   expect((await tasksOf(stage))[0]?.state.result).toBe('Held: Left.')
-  // One attempt, one context; and nobody was asked.
+  // One attempt, one context, and no question to a person.
   expect(logs.size).toBe(2)
   expect((await stage.store.listInbox({ org_id: 'org', limit: 10 })).items).toEqual([])
 })
@@ -169,7 +169,7 @@ const LEFT = [
 ]
 
 /** Promise 14.15: A person is asked about a blocked task when its owner does not answer. */
-test('an owner that comes to rest with a task blocked has a person asked, whose note is the answer', async () => {
+test('a person is asked when the owner rests with a task blocked, and their note is the answer', async () => {
   await using stage = await setTree(LEFT)
   const { harness } = stage
   const asked = await stage.next('inbox.action_required')
@@ -191,7 +191,7 @@ test('an owner that comes to rest with a task blocked has a person asked, whose 
 })
 
 /** Promise 4.7: The first answer to a blocked task counts, and later ones are refused. */
-test('the first answer to a block counts: all others are refused and told who was first', async () => {
+test('the first answer to a block counts, and later ones are rejected with the name of the first', async () => {
   await using stage = await setTree(LEFT)
   const { harness } = stage
   await stage.next('inbox.action_required')
@@ -222,7 +222,7 @@ test('the first answer to a block counts: all others are refused and told who wa
   await expectSound(stage)
 })
 
-test('what a person writes to the blocked worker itself unblocks it', async () => {
+test('a message of a person to the blocked worker unblocks it', async () => {
   await using stage = await setTree([
     { when: { user: 'take the bridge' }, answer: finishWork('I took the bridge.') },
     ...LEFT,
@@ -250,7 +250,7 @@ test('what a person writes to the blocked worker itself unblocks it', async () =
 
 const HANGS = { when: goal('hang'), steps: [call('hang', 'on')] }
 
-test('a cancelled task ends its worker and what was to come after it, is not tried again, and the owner reads it', async () => {
+test('cancelling a task ends its worker and the tasks that depend on it, without a retry, and informs the owner', async () => {
   await using stage = await setTree(
     [
       HANGS,
@@ -271,7 +271,7 @@ test('a cancelled task ends its worker and what was to come after it, is not tri
   await stage.until(ended)
   await expect.poll(() => stage.ran).toContain('hang:on')
   const [first, second, third] = await tasksOf(stage)
-  // One that has not begun has no worker that would tell of it.
+  // A task that has not started has no worker to report the cancellation.
   await cancelTask(stage.deps, second!, 'not needed', alice)
   await stage.until(events => events.filter(({ type }) => type === 'session.complete').length === 2)
   await cancelTask(stage.deps, first!, 'too slow', alice)
@@ -294,7 +294,7 @@ test('a cancelled task ends its worker and what was to come after it, is not tri
 })
 
 /** Promise 6.9: Stopping the owner cancels its tasks. */
-test('a stop of the owner cancels its tasks, those that have not begun too, and starts none', async () => {
+test('a stop of the owner cancels all its tasks, even those that have not started', async () => {
   await using stage = await setTree(
     [
       HANGS,
@@ -326,7 +326,7 @@ test('a stop of the owner cancels its tasks, those that have not begun too, and 
 })
 
 /** Promise 14.15: Ready tasks wait for a free worker and are never lost. */
-test('more tasks become ready than there are places: each begins as soon as there is one', async () => {
+test('with more ready tasks than free workers, each starts when a worker is free', async () => {
   await using stage = await setTree(
     [
       { when: goal('.*'), answer: finishWork('Done.') },
@@ -354,7 +354,7 @@ test('more tasks become ready than there are places: each begins as soon as ther
   }
 })
 
-test('a task that its tree has no more workers for fails and says so', async () => {
+test('a task fails with the reason when its tree has reached its limit of workers', async () => {
   await using stage = await setTree(
     [
       { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
@@ -371,7 +371,7 @@ test('a task that its tree has no more workers for fails and says so', async () 
   })
 })
 
-test('a worker asks one question at a time: a second beside it is refused, and the first is answered', async () => {
+test('a worker asks one question at a time, and a second in parallel is rejected', async () => {
   await using stage = await setTree([
     {
       when: goal('hold'),
@@ -395,7 +395,7 @@ test('a worker asks one question at a time: a second beside it is refused, and t
   expect(results[1]).toBe(JSON.stringify({ status: 'unblocked', answer: 'Left' }))
 })
 
-test('a task of someone else is not there', async () => {
+test('a task of another user is not found', async () => {
   await using stage = await setTree(LEFT)
   const { task_id } = await until(stage, 'blocked')
   await expect(
@@ -409,7 +409,7 @@ test('a task of someone else is not there', async () => {
 })
 
 /** Promise 13.1: An impossible task call returns a clear error and creates nothing. */
-test('what cannot be is a clear error of the tool, and no task is made', async () => {
+test('an impossible task call returns a clear error and creates no task', async () => {
   const bad = [
     task('a', ''),
     task('b', 'x', { after: ['nobody'] }),
@@ -470,7 +470,7 @@ test('what cannot be is a clear error of the tool, and no task is made', async (
   expect(results.map((content, at) => [at, content.includes(expected[at] ?? '?')])).toEqual(
     expected.map((_, at) => [at, true]),
   )
-  // That tasks cannot wait for each other in a circle is said where one could try.
+  // The error about a cycle appears where the model could try one.
   expect(results[1]).toContain('in a cycle')
   expect(Object.keys(await statuses(stage)).toSorted()).toEqual(['hang on', 'then this'])
   expect(

@@ -1,4 +1,4 @@
-/** What waits for workers costs nothing: no lease, and no place of a worker, counted. */
+/** Parents that wait for workers hold no lease and no turn of a process. */
 import { addMessage, createSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { alice, call, readLog, say, setStage } from '../turn/stage.ts'
@@ -6,11 +6,11 @@ import { goal } from './tree-stage.ts'
 
 const PARENTS = 200
 const PLACES = 24
-/** What is left of the places to sessions without a parent. */
+/** The turns that sessions without a parent leave to children. */
 const CHILDREN = PLACES * 0.75
 
 /** Promise 14.4: 200 waiting parents hold no lease and no turn of a process. */
-test('200 parents that wait hold no lease and no place, and the turn of another goes on beside them', async () => {
+test("200 waiting parents hold no lease and no turn, and another session's turn runs beside them", async () => {
   await using stage = await setStage({
     limits: { drain_s: 0, concurrent_turns: PLACES },
     scenario: {
@@ -38,7 +38,7 @@ test('200 parents that wait hold no lease and no place, and the turn of another 
     }
   }
   await expect.poll(standing, { interval: 100 }).toEqual({ waiting: PARENTS, held: 0 })
-  // The places are their workers', as many as may be at work; the other workers are in the queue.
+  // Their workers use the turns for children, up to the limit; the other workers are in the queue.
   await expect.poll(harness.active).toBe(CHILDREN)
   const open = await Promise.all(parents.map(id => store.coordination.children(id, { open: true })))
   expect(open.flat()).toHaveLength(PARENTS)

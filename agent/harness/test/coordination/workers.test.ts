@@ -1,4 +1,4 @@
-/** Workers: made, waited for, told apart, and each with one outcome. */
+/** Workers: created, awaited, distinguished, and each with one outcome. */
 import { checkTree, checkHistory } from '@cairn/state'
 import type { SessionEvent } from '@cairn/protocol'
 import { archiveSession, pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
@@ -20,7 +20,7 @@ const results = (log: readonly SessionEvent[]): string[] =>
   log.flatMap(event => (event.type === 'tool.result' ? [event.data.content] : []))
 
 /** Promise 14.4: Workers run in parallel, and the parent continues with all their results. */
-test('three workers run side by side, and a parent that waits for them goes on with their results', async () => {
+test('three workers run in parallel, and the waiting parent continues with all their results', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -65,11 +65,11 @@ test('three workers run side by side, and a parent that waits for them goes on w
     'There are 12.',
     expect.stringContaining('no such'),
   ])
-  // The model was called once for the calls, and once for all results.
+  // The model was called once for the calls and once for all results.
   expect(parent.filter(event => event.type === 'llm.response')).toHaveLength(2)
 })
 
-test('a root ends while its worker is at work, and the outcome reopens it', async () => {
+test("a session completes while its worker runs, and the worker's outcome reopens it", async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -97,7 +97,7 @@ test('a root ends while its worker is at work, and the outcome reopens it', asyn
 })
 
 /** Promise 14.4: A user message ends a parent's wait for its workers. */
-test('a message of the user ends the waiting at once, and the worker goes on', async () => {
+test('a user message ends the wait at once, and the worker continues', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -113,7 +113,7 @@ test('a message of the user ends the waiting at once, and the worker goes on', a
   await stage.until(events =>
     events.some(event => event.type === 'tool.call' && event.data.name === wait.name),
   )
-  // A parent that waits holds no lease: only the worker is at work.
+  // A waiting parent holds no lease: only the worker runs.
   await expect.poll(harness.active).toBe(1)
   await stage.send('how is it going?')
   await stage.until(ended)
@@ -125,7 +125,7 @@ test('a message of the user ends the waiting at once, and the worker goes on', a
 })
 
 /** Promise 6.9: A stop ends all workers below the session in one commit. */
-test('a stop ends all below it in one commit, and wakes nobody', async () => {
+test('a stop ends all sessions below in one commit and wakes none', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -149,7 +149,7 @@ test('a stop ends all below it in one commit, and wakes nobody', async () => {
 })
 
 /** Promise 6.9: A pause or resume applies to all workers below the session. */
-test('a pause pauses all below, a resume resumes what it paused, and a child alone is not resumed', async () => {
+test('a pause and a resume apply to all sessions below, and a child alone cannot be resumed', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -176,7 +176,7 @@ test('a pause pauses all below, a resume resumes what it paused, and a child alo
   )
 })
 
-test('a session is archived with all below it, and its open worker has its outcome', async () => {
+test('archiving a session archives all sessions below it and ends its open worker', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
     scenario: {
@@ -206,7 +206,7 @@ const gatedBy = async (stage: Stage): Promise<string> => {
 }
 
 /** Promise 14.4: An approved call of a worker runs before the worker's outcome is delivered. */
-test('a worker whose call needs an approval waits for the decision, and its outcome comes behind what was approved', async () => {
+test('a worker waits for the approval of its call, and its outcome follows the approved call', async () => {
   await using stage = await setStage({
     agent: { governance: { require_approval: ['note'] } },
     scenario: {
@@ -235,7 +235,7 @@ test('a worker whose call needs an approval waits for the decision, and its outc
 })
 
 /** Promise 14.4: A decision made after a worker ended changes nothing and reports the reason. */
-test('a decision that comes after the end of the worker is told so, and nothing is done', async () => {
+test('a decision after the end of the worker is rejected with the reason and changes nothing', async () => {
   await using stage = await setStage({
     agent: { governance: { require_approval: ['note'] } },
     scenario: {
@@ -260,7 +260,7 @@ test('a decision that comes after the end of the worker is told so, and nothing 
 })
 
 /** Promise 13.1: An impossible worker call returns a clear error and creates nothing. */
-test('what cannot be is a clear error of the tool, and nothing is made', async () => {
+test('an impossible worker call returns a clear error and creates nothing', async () => {
   const calls = [
     spawn(''),
     spawn('x', { agent: 'nobody' }),
