@@ -16,7 +16,7 @@ const uses = (name: string, args: Record<string, unknown>) => ({ tool_calls: [{ 
 const EXPERT = 'You are the surveyor'
 
 type Answers = StageOptions['scenario']['rules']
-/** An agent with one expert, and what each of them answers. */
+/** An agent with one expert, and the answers of each. */
 function staged(
   expert: Answers,
   agent: Answers,
@@ -42,7 +42,7 @@ function staged(
 }
 const agentAsks = (answer = consult('surveyor')): Answers => [{ steps: [answer, say('the agent is done')] }]
 
-test('an expert works with its own model, words and tools, and its answer is the result', async () => {
+test('an expert works with its own model, prompt and tools, and its answer is the result', async () => {
   const answers: Answers = [
     {
       steps: [
@@ -117,7 +117,7 @@ test('an expert works with its own model, words and tools, and its answer is the
   expect(events.find(event => event.type === 'expert.result')!.data.input_tokens).toBeGreaterThan(100)
 })
 
-test('the tool is offered only by an agent that lists experts, and tells who they are', async () => {
+test('only an agent that lists experts offers the tool, whose description lists them', async () => {
   await using without = await setStage({ ...staged([], [{ answer: say('hi') }]), agent: {} })
   without.start()
   await without.send('go')
@@ -130,7 +130,7 @@ test('the tool is offered only by an agent that lists experts, and tells who the
   expect(JSON.stringify(stage.server.requests[0]?.body.tools)).toContain('- surveyor: knows about land')
 })
 
-test('an expert that uses up its iterations fails, and what it spent counts', async () => {
+test('an expert that uses up its iterations fails, and its usage counts', async () => {
   const answers: Answers = [{ answer: uses('look', { value: 'again' }) }]
   await using stage = await setStage(staged(answers, agentAsks(), { tools: ['look'], max_iterations: 3 }))
   stage.start()
@@ -173,7 +173,7 @@ test.each<[string, Answers, Answers, string]>([
     'Unknown expert astrologer. Available: surveyor.',
   ],
 ])(
-  '%s is an expert.failure beside a failed result, and the turn goes on',
+  '%s records an expert.failure and a failed result, and the turn continues',
   async (_, expert, agent, message) => {
     await using stage = await setStage(staged(expert, agent))
     stage.start()
@@ -227,7 +227,7 @@ test.each([
     /denied by the policy/,
   ],
   ['a file outside the workspace', 'read_file', { path: '../../secret' }, ['read_file'], {}, /Blocked: /],
-])('an expert is refused %s, is told so, and goes on', async (_, name, args, tools, agent, message) => {
+])('an expert is denied %s, gets the reason and continues', async (_, name, args, tools, agent, message) => {
   await using stage = await setStage(
     staged(
       [{ steps: [uses(name, args), say('I went without.')] }],
@@ -256,7 +256,7 @@ test.each([
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
-test('an expert writes with a tool that its configuration names in full', async () => {
+test('an expert may use a writing tool that its configuration names in full', async () => {
   await using stage = await setStage(
     staged([{ steps: [uses('note', { value: 'a mark' }), say('Marked.')] }], agentAsks(), {
       tools: ['note'],
@@ -268,7 +268,7 @@ test('an expert writes with a tool that its configuration names in full', async 
   expect(stage.ran).toEqual(['note:a mark'])
 })
 
-test('a long task is cut at 500 characters in the delegation, and whole for the expert', async () => {
+test('a long task is cut at 500 characters in the delegation and whole for the expert', async () => {
   const task = `${'x'.repeat(499)}😀 and more`
   await using stage = await setStage(staged([{ answer: say('read') }], agentAsks(consult('surveyor', task))))
   stage.start()
@@ -280,7 +280,7 @@ test('a long task is cut at 500 characters in the delegation, and whole for the 
   ).toBe(task)
 })
 
-test('a stop while the expert works ends its call of the model, and the delegation is closed', async () => {
+test('a stop while an expert works ends its model call and closes the delegation', async () => {
   await using stage = await setStage(
     staged(
       [{ answer: { hang: true } }],
@@ -303,7 +303,7 @@ test('a stop while the expert works ends its call of the model, and the delegati
 })
 
 /** Promise 14.9: A delegation to an expert ends and no expert runs twice, wherever the runner dies. */
-test('a worker that dies between the delegation and the result: the outcome is unknown, the delegation is closed, no expert runs twice', async () => {
+test('after a crash during a delegation its outcome is unknown, and the expert does not run again', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-expert-'))
   const store = await openStoreInProcess({
@@ -349,7 +349,7 @@ test('a worker that dies between the delegation and the result: the outcome is u
   }
 })
 
-test('an agent that lists an expert that does not exist fails with what to mend', async () => {
+test('an agent that lists an unknown expert fails with an error that names it', async () => {
   await using stage = await setStage(staged([], [{ answer: say('hi') }], {}, { experts: ['astrologer'] }))
   stage.start()
   await stage.send('go')

@@ -1,6 +1,6 @@
 /**
- * One scripted session a family of events, as a golden log named by the version that wrote it, and killed at
- * commits of its worker: the same ending, nothing twice.
+ * One scripted session for each group of events, as a golden log named by the version that wrote it. Killed
+ * at commits of its runner, it ends the same way and repeats nothing.
  */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
@@ -18,13 +18,13 @@ for (const { name, set, play } of TREES) {
 
   describe(`the ${name} session`, () => {
     /** Promise 10: Each release writes the golden session of its version byte for byte. */
-    test('is, byte for byte, the golden one of this version', () => {
+    test('matches the golden log of this version byte for byte', () => {
       expect(checkHistory(undisturbed.events, { settled: true, current: true })).toEqual([])
-      // The first logs were written before there was a normal form.
+      // The first logs are older than the normal form.
       expect(now).toBe(normalise(parse(golden)))
     })
 
-    test('has a normal form that stays as it is when normalised again', () => {
+    test('has a normal form that normalising leaves unchanged', () => {
       expect(normalise(parse(now))).toBe(now)
     })
 
@@ -33,7 +33,7 @@ for (const { name, set, play } of TREES) {
      * Promise 10: A crash anywhere in a session of any family changes neither its end nor repeats an effect.
      */
     test.each(oneIn(8, deaths))(
-      'killed just $when commit $nth, ends the same way and does nothing twice',
+      'killed just $when commit $nth, ends the same way and repeats nothing',
       async death => {
         const { events, problems, seen: effects } = await run(death)
         expect(checkHistory(events, { settled: true, current: true })).toEqual([])

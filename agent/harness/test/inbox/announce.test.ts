@@ -1,4 +1,4 @@
-/** What an agent tells of itself, and what it asks to be done (contract 14.11; docs/inbox.md). */
+/** What an agent announces, and the actions that it asks for (contract 14.11; docs/inbox.md). */
 import type { EventType } from '@cairn/protocol'
 import { acknowledgeInbox, pauseSession, respondInbox, resumeSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
@@ -23,7 +23,7 @@ const plan = {
 }
 
 /** Promise 14.11: Long work writes check-ins, of which at most one is open. */
-test('work that goes on for long tells how it stands, each time after so many minutes, and only the newest item is open', async () => {
+test('long work writes a check-in every checkin_minutes, and only the newest item is open', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ steps: [plan, call('hang', 'a'), call('hang', 'b'), say('planted')] }] },
     agent: { inbox: { checkin_minutes: 5, task_complete_minutes: 60 } },
@@ -58,13 +58,13 @@ test('work that goes on for long tells how it stands, each time after so many mi
     },
   ])
   expect(told.map(data => Math.floor(data.elapsed_seconds / 60))).toEqual([5, 10])
-  // The work took less than what is announced; its check-ins are over with it.
+  // The work was shorter than task_complete_minutes, and its check-ins expire with it.
   expect(typesOf(events)).not.toContain('inbox.task_complete')
   expect((await itemsOf(stage)).map(item => item.status)).toEqual(['expired', 'expired'])
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
-test('a check-in is acknowledged, and then the next one finds nothing to end', async () => {
+test('a check-in can be acknowledged', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -86,7 +86,7 @@ test('a check-in is acknowledged, and then the next one finds nothing to end', a
 })
 
 /** Promise 14.11: A long task creates an inbox item when it ends. */
-test('short work says nothing of itself; work that took long is announced behind its end, with its answer', async () => {
+test('work is announced with its answer after its end only when it took long', async () => {
   for (const minutes of [10, 0]) {
     await using stage = await setStage({
       scenario: { rules: [{ answer: say('Here you are.') }] },
@@ -122,7 +122,7 @@ test('short work says nothing of itself; work that took long is announced behind
   }
 })
 
-test('what became of the goal is what the announcement says', async () => {
+test('the announcement contains the outcome of the goal', async () => {
   const rules = [
     {
       when: { schema: 'outcome_verdict' },
@@ -162,7 +162,7 @@ const asking = {
 }
 
 /** Promise 7: A waiting user action occupies no runner, and the same turn continues when it is done. */
-test('an action that only the user can do holds no worker; done, the same turn goes on', async () => {
+test('a waiting user action occupies no runner, and the same turn continues when it is done', async () => {
   await using stage = await setStage({ scenario: asking })
   const first = stage.start()
   await stage.send('go')
@@ -197,7 +197,7 @@ test('an action that only the user can do holds no worker; done, the same turn g
   })
 })
 
-test('a message instead of the action goes first, and the action may still be done later', async () => {
+test('a message instead of the action is answered first, and the action can still be completed later', async () => {
   await using stage = await setStage({ scenario: asking })
   const harness = stage.start()
   await stage.send('go')
@@ -214,7 +214,7 @@ test('a message instead of the action goes first, and the action may still be do
   })
 })
 
-test('a pause while an action waits: resumed, the turn still waits for it', async () => {
+test('a turn still waits for its action after a pause and resume', async () => {
   await using stage = await setStage({ scenario: asking })
   const harness = stage.start()
   await stage.send('go')
@@ -228,7 +228,7 @@ test('a pause while an action waits: resumed, the turn still waits for it', asyn
   expect(await stage.session()).toMatchObject({ status: 'active', waiting_on: 'action', lease: null })
 })
 
-/** Every turn says the same, and its goal gets this verdict. */
+/** Every turn gives the same answer, and its goal gets this verdict. */
 const judgedAs = (result: string, explanation: string) => ({
   scenario: {
     rules: [
@@ -246,7 +246,7 @@ async function pursue(stage: Stage, told: EventType) {
 }
 
 /** Promise 14.10: A blocked goal asks a person for an action, and the agent continues when it is done. */
-test('a blocked goal asks for an action that says what it waits for, and the next turn makes that old news', async () => {
+test('a blocked goal asks for an action with the reason, and the next turn supersedes it', async () => {
   await using stage = await setStage(judgedAs('blocked', 'Only you have the key.'))
   const harness = await pursue(stage, 'inbox.action_required')
   expect(await itemsOf(stage)).toMatchObject([
@@ -268,7 +268,7 @@ test('a blocked goal asks for an action that says what it waits for, and the nex
   expect(checkHistory(await stage.events(), { settled: true })).toEqual([])
 })
 
-test('what a blocked goal waited for is done: the agent is told, and goes on', async () => {
+test('completing the action of a blocked goal informs the agent, which continues', async () => {
   await using stage = await setStage(judgedAs('blocked', 'Only you have the key.'))
   const harness = await pursue(stage, 'inbox.action_required')
   const [item] = await itemsOf(stage)
@@ -279,7 +279,7 @@ test('what a blocked goal waited for is done: the agent is told, and goes on', a
   expect(await stage.session()).toMatchObject({ state: 'done' })
 })
 
-test('a goal that was not reached is told at once, however short the work was', async () => {
+test('a failed goal is announced at once, however short the work was', async () => {
   await using stage = await setStage(judgedAs('failed', 'It cannot be reached.'))
   await pursue(stage, 'inbox.task_complete')
   expect(await itemsOf(stage)).toMatchObject([{ kind: 'task_complete', payload: { outcome: 'failed' } }])

@@ -1,6 +1,6 @@
 /**
- * A session that tells of itself and asks for an action, killed at every commit of the worker: the same
- * ending, and no item twice.
+ * A session that writes check-ins and asks for an action, killed at every commit of the runner, ends the same
+ * way and creates no item twice.
  */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { respondInbox } from '@cairn/sessions'
@@ -52,7 +52,7 @@ const run = (death: Death) =>
   )
 const undisturbed = await run(null)
 
-test('the session that tells of itself is, byte for byte, the golden one of this version', () => {
+test('the session with announcements matches the golden log of this version byte for byte', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
   const { golden, now } = compareGolden('inbox', undisturbed.events)
   expect(now).toBe(golden)
@@ -69,7 +69,7 @@ test('the session that tells of itself is, byte for byte, the golden one of this
 
 /** Promise 10: No inbox item is created twice, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
-  'the session that tells of itself, killed just $when commit $nth, ends the same way with the same items',
+  'the session with announcements, killed just $when commit $nth, ends the same way with the same items',
   async death => {
     const { events, problems, seen } = await run(death)
     expect(checkHistory(events, { settled: true })).toEqual([])

@@ -1,4 +1,4 @@
-/** Someone else's idea of both protocols: a published mock server, over real HTTP. */
+/** Another project's implementation of both protocols: a published mock server, over real HTTP. */
 import { LLMock } from '@copilotkit/aimock'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAnthropic } from '../../src/llm/anthropic.ts'
@@ -80,7 +80,7 @@ test.each(Object.keys(providers))('%s: a tool call, its result, and the answer',
   await provider.close?.()
 })
 
-test.each(Object.keys(providers))('%s: reasoning is told from the answer', async name => {
+test.each(Object.keys(providers))('%s: separates reasoning from the answer', async name => {
   const provider = providers[name]?.()
   if (!provider) throw new Error(name)
   expect(await collect(provider, [{ role: 'user', content: 'Please ponder.' }])).toMatchObject({

@@ -1,4 +1,4 @@
-/** Every part of an answer has a maximum, for both protocols; what is beyond ends the call, for good. */
+/** Every part of an answer has a maximum, for both protocols. Exceeding it ends the call without a retry. */
 import { expect, test } from 'vitest'
 import { createAnthropic } from '../../src/llm/anthropic.ts'
 import {
@@ -26,7 +26,7 @@ const piece = (value: object) =>
   event({ type: 'content_block_delta', index: 0, delta: value } as { type: string })
 const start = event({ type: 'message_start', message: {} } as { type: string })
 
-/** A server that goes on for ever, and what of it was read. */
+/** A server whose answer never ends, and how many bytes of it were read. */
 function endless(
   head: string,
   next: (at: number) => string,
@@ -135,7 +135,7 @@ test.each<[string, (fetch: Fetch) => ModelProvider, string, (at: number) => stri
     /an event of the answer is longer than 8 MiB/,
   ],
 ])(
-  '%s without end: the call is over soon after the maximum, and is not made again',
+  '%s without end: the call ends soon after the maximum and is not retried',
   async (_, connect, head, next, said) => {
     const server = endless(head, next)
     const got = await outcome(connect(server.fetch), ask('go'))
@@ -148,7 +148,7 @@ test.each<[string, (fetch: Fetch) => ModelProvider, string, (at: number) => stri
   },
 )
 
-test('an answer of just the maximum is an answer', async () => {
+test('accepts an answer of exactly the maximum size', async () => {
   const body = 'é'.repeat(MAX_PART_BYTES / 2)
   for (const [connect, stream] of [
     [
@@ -170,7 +170,7 @@ test.each([
   ['OpenAI', openai],
   ['Anthropic', anthropic],
 ])(
-  'a refusal without end is read to its beginning, and means what its status says (%s)',
+  'reads only the start of an endless error response and classifies it by its status (%s)',
   async (_, connect) => {
     const server = endless('{"error":{"message":"', () => LONG, 503)
     expect(await outcome(connect(server.fetch), ask('go'))).toMatchObject({
@@ -181,7 +181,7 @@ test.each([
   },
 )
 
-test('a stream of nothing but empty events ends at its maximum; any line ending ends an event', () => {
+test('ends a stream of only empty events at its maximum, with any line ending', () => {
   const site = { provider: 'o', model: 'm', secrets: [], now: () => 0 }
   for (const ending of ['\n\n', '\r\n\r\n', '\r\r']) {
     const bytes = new TextEncoder().encode(`data: {}${ending}`.repeat(100_000))
@@ -189,7 +189,7 @@ test('a stream of nothing but empty events ends at its maximum; any line ending 
     let taken = 0
     const flood = () => {
       for (;;) {
-        // Cut anywhere, between CR and LF too.
+        // Cut anywhere, even between CR and LF.
         count(bytes.subarray(0, 9))
         count(bytes.subarray(9))
         taken += bytes.length
@@ -211,7 +211,7 @@ test.each<[said: string, left: number]>([
   ['data: a\r\r', 0],
   ['data: a\n\ndata: b\n', 8],
   ['data: a\n\n\n', 0],
-])('after %j in one piece or in many an event may have the rest of its bytes', (said, left) => {
+])('after %j, in one piece or many, an event may have the remaining bytes up to its maximum', (said, left) => {
   const site = { provider: 'p', model: 'm', secrets: [], now: Date.now }
   const bytes = new TextEncoder().encode(said)
   for (const pieces of [
@@ -226,7 +226,7 @@ test.each<[said: string, left: number]>([
   }
 })
 
-test('counts of tokens that are none, and reasons of any length, make no answer unfit for the log', async () => {
+test('invalid token counts and long finish reasons leave the answer fit for the log', async () => {
   for (const wrong of [-5, 1.5, 1e308]) {
     const stream = `data: ${JSON.stringify({
       choices: [{ delta: { content: 'hi' }, finish_reason: 'r'.repeat(9000) }],

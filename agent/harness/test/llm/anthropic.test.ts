@@ -1,4 +1,4 @@
-/** What goes to Anthropic's Messages API, and what is made of what comes back. */
+/** Requests to Anthropic's Messages API, and how its answers are read. */
 import { expect, test } from 'vitest'
 import { createAnthropic, type AnthropicOptions } from '../../src/llm/anthropic.ts'
 import type { ModelMessage, ModelRequest } from '../../src/llm/provider.ts'
@@ -22,7 +22,7 @@ const call = (id: string, args = '{}') => ({
   function: { name: 't', arguments: args },
 })
 
-test('system and tools go to their own places, and the stable prefix is marked for the cache', async () => {
+test('sends system and tools in their own fields and marks the stable prefix for the cache', async () => {
   const sent = await sentFor(
     ask('', {
       messages: [
@@ -51,7 +51,7 @@ test('system and tools go to their own places, and the stable prefix is marked f
   })
 })
 
-test("without a key none is sent; without a limit the catalogue's, else a default", async () => {
+test('sends no key when none is set, and max_tokens of the catalogue or else a default', async () => {
   const sent = await sentFor(ask('hi'))
   expect([sent.headers.has('x-api-key'), sent.headers.has('authorization'), sent.body['max_tokens']]).toEqual(
     [false, false, 8192],
@@ -61,7 +61,7 @@ test("without a key none is sent; without a limit the catalogue's, else a defaul
   ).toBe(500)
 })
 
-test('roles alternate: results and what the user adds are one message, results first, failures marked', async () => {
+test('merges results and user texts into one message, results first, with failures marked', async () => {
   const messages: ModelMessage[] = [
     { role: 'user', content: 'a' },
     { role: 'user', content: 'b', images: [{ data: 'AAAA', mime_type: 'image/png' }] },
@@ -103,7 +103,7 @@ test('roles alternate: results and what the user adds are one message, results f
   ])
 })
 
-test('a conversation that begins with the model gets a user before it, and empty texts are left out', async () => {
+test('inserts a user message before a leading assistant message and omits empty texts', async () => {
   const messages: ModelMessage[] = [
     { role: 'assistant', content: 'hello' },
     { role: 'user', content: ' ' },
@@ -117,7 +117,7 @@ test('a conversation that begins with the model gets a user before it, and empty
   ])
 })
 
-test('where no tool may be called, those of the conversation are declared all the same and barred', async () => {
+test('when no tool may be called, declares the tools of the conversation and forbids their use', async () => {
   const messages: ModelMessage[] = [
     { role: 'user', content: 'a' },
     { role: 'assistant', content: '', tool_calls: [call('c1')] },
@@ -131,7 +131,7 @@ test('where no tool may be called, those of the conversation are declared all th
   expect((await sentFor(ask('hi'))).body).not.toHaveProperty('tool_choice')
 })
 
-test('thinking blocks go back as they came, in their place among text and calls', async () => {
+test('returns thinking blocks unchanged, in their position among text and calls', async () => {
   for (const name of ['anthropic-thinking-tools', 'anthropic-interleaved']) {
     const provider = createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, text(name)).fetch })
     const answer = await provider.call(ask('go'), () => undefined, new AbortController().signal)
@@ -163,7 +163,7 @@ test('thinking blocks go back as they came, in their place among text and calls'
   }
 })
 
-test('a JSON schema is a tool the model must call, and its arguments are the answer', async () => {
+test('sends a JSON schema as a tool that the model must call, and answers with its arguments', async () => {
   const events = [
     { type: 'message_start', message: { model: 'c', usage: { input_tokens: 1, output_tokens: 1 } } },
     {
@@ -207,7 +207,7 @@ test('a JSON schema is a tool the model must call, and its arguments are the ans
   expect(server.sent[0]?.body).not.toHaveProperty('thinking')
 })
 
-test('a reasoning model is asked to think as it sees fit; one that refuses gets a budget from the next call on', async () => {
+test('requests adaptive thinking, and a fixed budget after a model rejected it', async () => {
   let server = replying(400, {
     type: 'error',
     error: { type: 'invalid_request_error', message: 'adaptive thinking is not supported on this model' },
@@ -237,7 +237,7 @@ test.each([
   [529, 'overloaded_error', 'provider_error', true],
   [413, 'request_too_large', 'context_overflow', false],
   [400, 'invalid_request_error', 'provider_error', false],
-])('%i %s is %s', async (status, type, category, retryable) => {
+])('maps %i %s to %s', async (status, type, category, retryable) => {
   const provider = createAnthropic({
     name: 'a',
     baseUrl: BASE,
@@ -264,13 +264,13 @@ test.each([
     'event: content_block_delta\ndata: ' +
       '{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"x"}}\n\n',
   ],
-])('%s is an invalid answer that may be retried', async (_, body) => {
+])('%s is an invalid answer that can be retried', async (_, body) => {
   expect(
     await outcome(createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, body).fetch }), ask('hi')),
   ).toMatchObject({ category: 'invalid_response', retryable: true })
 })
 
-test('kinds of events nobody knows yet are passed over', async () => {
+test('ignores unknown kinds of events', async () => {
   const body = text('anthropic-text').replace(
     'event: message_delta',
     'event: new_thing\ndata: {"type":"new_thing","x":[1]}\n\nevent: message_delta',

@@ -1,6 +1,6 @@
 /**
  * An answer does not depend on where the network cuts it: every two-way split of every stream, and single
- * bytes. The same streams with CRLF differ at line ends only, so those are cut around each line end.
+ * bytes. The same streams with CRLF differ only at line ends and are cut around each of those.
  */
 import { expect, test } from 'vitest'
 import { createAnthropic } from '../../src/llm/anthropic.ts'
@@ -209,7 +209,7 @@ for (const [name, connect, expected] of STREAMS) {
   }
 }
 
-test('what is shown while the answer arrives adds up to the answer', async () => {
+test('the streamed chunks add up to the answer', async () => {
   for (const [name, connect] of STREAMS) {
     const shown = { text: '', reasoning: '' }
     let alive = 0

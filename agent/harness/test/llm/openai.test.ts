@@ -1,4 +1,4 @@
-/** What goes to an OpenAI-compatible server, and what is made of accents in what comes back. */
+/** Requests to an OpenAI-compatible server, and how the variants of its answers are read. */
 import { expect, test } from 'vitest'
 import { createOpenAI } from '../../src/llm/openai.ts'
 import type { ModelMessage, ModelRequest } from '../../src/llm/provider.ts'
@@ -37,7 +37,7 @@ async function answerTo(body: string, request = ask('hi')) {
   }
 }
 
-test('the request streams with usage and carries tools, temperature and limit in the words of the API', async () => {
+test('the request streams with usage and has tools, temperature and limit in the fields of the API', async () => {
   const sent = await sentFor(
     ask('hi', {
       tools: [{ name: 't', description: 'd', parameters: { type: 'object' } }],
@@ -60,17 +60,17 @@ test('the request streams with usage and carries tools, temperature and limit in
   })
 })
 
-test('without a key no Authorization header is sent, whatever the process environment holds', async () => {
+test('sends no Authorization header without a key, whatever the process environment contains', async () => {
   expect((await sentFor(ask('hi'))).headers.has('authorization')).toBe(false)
 })
 
-test("OpenAI's own servers get max_completion_tokens", async () => {
+test("sends max_completion_tokens to OpenAI's own servers", async () => {
   expect(
     (await sentFor(ask('hi', { max_tokens: 9 }), { baseUrl: 'https://api.openai.com/v1' })).body,
   ).toMatchObject({ max_completion_tokens: 9 })
 })
 
-test('messages keep their order: leading system texts joined, images as data, results by call, nothing for no text', async () => {
+test('keeps the order of messages, joins leading system texts, and sends images as data URLs', async () => {
   const messages: ModelMessage[] = [
     { role: 'system', content: 'one' },
     { role: 'system', content: 'two' },
@@ -115,7 +115,7 @@ const thinking = (model: string): ModelMessage => ({
 })
 const result = (id: string): ModelMessage => ({ role: 'tool', tool_call_id: id, content: 'r' })
 
-test('reasoning goes back under the name it came by, to the same model, between the tool calls of the running turn only', async () => {
+test('returns reasoning under its own name to the same model, only between tool calls of the running turn', async () => {
   const messages: ModelMessage[] = [
     { role: 'user', content: 'a' },
     thinking('gpt-x'),
@@ -134,7 +134,7 @@ test('reasoning goes back under the name it came by, to the same model, between 
 })
 
 test.each(['reasoning_content', 'reasoning'])(
-  '%s is kept for the next call beside tool calls, and not beside an answer',
+  'keeps %s for the next call with tool calls, but not with an answer',
   async name => {
     const calling = await answerTo(finished({ [name]: 'hm', tool_calls: [fragment(0, 'i', 'a', '{}')] }))
     expect(calling).toMatchObject({
@@ -146,7 +146,7 @@ test.each(['reasoning_content', 'reasoning'])(
   },
 )
 
-test("thinking blocks of Anthropic's are not sent to an OpenAI server", async () => {
+test("does not send Anthropic's thinking blocks to an OpenAI server", async () => {
   const messages: ModelMessage[] = [
     { role: 'user', content: 'a' },
     {
@@ -169,7 +169,7 @@ const schema = {
   },
 }
 
-test('a JSON schema goes into response_format, strict where the schema allows it', async () => {
+test('sends a JSON schema as response_format, strict where the schema allows it', async () => {
   expect((await sentFor(ask('hi', { json_schema: schema }))).body['response_format']).toEqual({
     type: 'json_schema',
     json_schema: { ...schema, strict: true },
@@ -180,7 +180,7 @@ test.each([
   [400, 'This response_format type is unavailable now', 'response_format'],
   [500, "Input should be 'text' or 'json_object' (response_format)", 'response_format'],
   [400, 'Unrecognized request argument supplied: stream_options', 'stream_options'],
-])('a server that answers %i %j is not sent that field again', async (status, message, field) => {
+])('omits the field in later calls to a server that answers %i %j', async (status, message, field) => {
   const refusing = replying(status, { error: { message } })
   const accepting = replying(200, finished({ content: 'Sure: {"ok":true}' }))
   let server = refusing
@@ -200,7 +200,7 @@ test.each([
     expect(JSON.stringify(accepting.sent[0]?.body['messages'])).toContain('matches this JSON Schema')
 })
 
-test('a server that does not stream answers with one body', async () => {
+test('reads a whole body from a server that does not stream', async () => {
   const body = {
     model: 'm',
     choices: [
@@ -281,7 +281,7 @@ const callsOf = async (...fragments: unknown[]) =>
     )
   ).message.tool_calls?.map(call => [call.function.name, call.function.arguments])
 
-test('tool calls are told apart by index, by id, or by name, whichever the server gives', async () => {
+test('distinguishes tool calls by index, id or name, whichever the server sends', async () => {
   const two = [
     ['a', '{"x":1}'],
     ['b', '{"y":2}'],
@@ -313,13 +313,13 @@ test('tool calls are told apart by index, by id, or by name, whichever the serve
   expect(await callsOf(fragment(0, 'i', 'a', ''))).toEqual([['a', '{}']])
 })
 
-test('calls were made, so the reason is tool_calls, whatever the server says', async () => {
+test('answers with calls have the reason tool_calls, whatever the server sends', async () => {
   expect((await answerTo(finished({ tool_calls: [fragment(0, 'i', 'a', '{}')] }))).finish_reason).toBe(
     'tool_calls',
   )
 })
 
-test('an id is made for a call that has none or one used before; the same conversation gives the same id', async () => {
+test('generates an id for a call with none or a repeated one, always the same for the same conversation', async () => {
   const past: ModelMessage[] = [
     { role: 'user', content: 'a' },
     {
@@ -382,7 +382,7 @@ test.each([
     [1, 2, 0, 0],
   ],
   ['none', {}, [0, 0, 0, 0]],
-])('usage is read: %s', async (_, more, [input, output, reasoning, cached]) => {
+])('reads usage: %s', async (_, more, [input, output, reasoning, cached]) => {
   expect((await answerTo(finished({ content: 'x' }, more))).usage).toEqual({
     input_tokens: input,
     output_tokens: output,
@@ -391,7 +391,7 @@ test.each([
   })
 })
 
-test('content as parts is text and thinking', async () => {
+test('reads content in parts as text and thinking', async () => {
   const answer = await answerTo(
     finished({
       content: [

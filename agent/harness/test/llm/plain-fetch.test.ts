@@ -1,4 +1,4 @@
-/** What a caller sees of our fetch is what it would see of undici's: each case runs through both. */
+/** A caller sees the same from our fetch as from undici's: each case runs with both. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
@@ -23,7 +23,7 @@ const caught = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-both('the body goes out; status, headers and pieces come back (%s)', async (_, fetch) => {
+both('sends the body and returns status, headers and chunks (%s)', async (_, fetch) => {
   const { url } = await serve((request, response) => {
     response.writeHead(429, { 'x-said': ['a', 'b'], 'retry-after': '3' })
     request.on('data', (sent: Buffer) => response.end(`${request.method} ${request.url} ${sent.toString()}`))
@@ -34,7 +34,7 @@ both('the body goes out; status, headers and pieces come back (%s)', async (_, f
   expect(await response.text()).toBe('POST /v1/x?y=1 {"a":1}')
 })
 
-both('a redirect is followed, with what it asks for (%s)', async (_, fetch) => {
+both('follows a redirect with the method that its status requires (%s)', async (_, fetch) => {
   const seen: string[] = []
   const { url } = await serve((request, response) => {
     seen.push(`${request.method} ${request.url}`)
@@ -49,20 +49,20 @@ both('a redirect is followed, with what it asks for (%s)', async (_, fetch) => {
   expect([manual.status, manual.headers.get('location')]).toEqual([307, '/there'])
 })
 
-both('a body that was compressed is read as what it means (%s)', async (_, fetch) => {
+both('decompresses a compressed body (%s)', async (_, fetch) => {
   const { url } = await serve((_request, response) =>
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('data: x\n\n')),
   )
   expect(await (await fetch(url, post)).text()).toBe('data: x\n\n')
 })
 
-both('an answer without a body has none (%s)', async (_, fetch) => {
+both('a response without a body has a null body (%s)', async (_, fetch) => {
   const { url } = await serve((_request, response) => response.writeHead(204).end())
   const response = await fetch(url, post)
   expect([response.status, response.body]).toEqual([204, null])
 })
 
-both('who does not listen, and who breaks off, is told with its cause (%s)', async (_, fetch) => {
+both('a refused and a broken connection reject with their cause (%s)', async (_, fetch) => {
   const gone = createServer().listen(0, '127.0.0.1')
   await once(gone, 'listening')
   const { port } = gone.address() as { port: number }
@@ -100,7 +100,7 @@ both('an abort rejects with its reason, before, during and after the headers (%s
 })
 
 both(
-  'a body that nobody reads on stops the server, and one that is cancelled ends it (%s)',
+  'an unread body pauses the server, and cancelling it closes the connection (%s)',
   async (_, fetch) => {
     let sent = 0
     const full = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** Answers as they come over a real connection: read to their end, cut, broken off, and the next call after them. */
+/** Answers over a real connection: read to the end, cut, aborted, and the next call after them. */
 import type { RequestListener } from 'node:http'
 import { afterAll, expect, test } from 'vitest'
 import { Agent } from 'undici'
@@ -20,7 +20,7 @@ function ours(response: Response): PlainResponse {
 }
 const text = (piece: Uint8Array): string => Buffer.from(piece).toString()
 
-test('pieces come in their order, each without a promise, and the end says that nothing was cut', async () => {
+test('delivers chunks in order without a promise for each, and reports an end that was not cut', async () => {
   const { ask } = await askServer((_, response) => {
     response.write('one ')
     setImmediate(() => response.end('two'))
@@ -31,10 +31,10 @@ test('pieces come in their order, each without a promise, and the end says that 
   expect(whole).toBe('one two')
 })
 
-test('whoever has seen enough is done at once, and the connection serves the next call', async () => {
+test('a reader that stops early returns at once, and the connection serves the next call', async () => {
   const { ask, made } = await askServer((_, response) => {
     response.write('data: [DONE]\n\n')
-    // A packet of its own, as from a server far away.
+    // A packet of its own, as from a distant server.
     setTimeout(() => response.end(), 20)
   })
   for (let calls = 3; calls > 0; calls--) {
@@ -42,13 +42,13 @@ test('whoever has seen enough is done at once, and the connection serves the nex
     const ended = new Promise(resolve => response.pieces.on('close', resolve))
     expect(await readChunks(response, piece => text(piece).includes('[DONE]'))).toBe(true)
     await ended
-    // The pool takes the connection back a moment later.
+    // The pool gets the connection back a moment later.
     await new Promise(setImmediate)
   }
   expect(made()).toBe(1)
 })
 
-test('an answer that does not end behind its last piece is cut off after a while', async () => {
+test('closes an answer that does not end after its last chunk', async () => {
   const closed = Promise.withResolvers<void>()
   const { ask } = await askServer((request, response) => {
     request.socket.on('close', () => closed.resolve())
@@ -62,7 +62,7 @@ test('an answer that does not end behind its last piece is cut off after a while
   expect(calls, 'nobody is told of what comes behind it').toBe(1)
 })
 
-test('what the reader throws ends the connection and is thrown', async () => {
+test('an error of the reader closes the connection and is rethrown', async () => {
   const closed = Promise.withResolvers<void>()
   const { ask } = await askServer((request, response) => {
     request.socket.on('close', () => closed.resolve())
@@ -76,7 +76,7 @@ test('what the reader throws ends the connection and is thrown', async () => {
   await closed.promise
 })
 
-test('who breaks off is told with its cause, also before anybody reads', async () => {
+test('a broken connection rejects with its cause, even before a read', async () => {
   const { ask } = await askServer((_, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('beginning')
     setImmediate(() => response.destroy())
@@ -94,14 +94,14 @@ test('who breaks off is told with its cause, also before anybody reads', async (
   await expect(late.text()).rejects.toMatchObject(broken)
 })
 
-test('an abort ends what is being read', async () => {
+test('an abort ends a read in progress', async () => {
   const { ask } = await askServer((_, response) => void response.write('first'))
   const stop = new AbortController()
   const reading = readChunks(await ask(stop.signal), () => (stop.abort(new Error('enough')), false))
   await expect(reading).rejects.toMatchObject({ message: 'terminated', cause: { message: 'enough' } })
 })
 
-test('a response of another fetch is read through its stream, and left at the last piece', async () => {
+test('reads a response of another fetch through its stream, and cancels it at the last chunk', async () => {
   let cancelled = false
   const stream = new ReadableStream<Uint8Array>({
     pull: controller => controller.enqueue(Buffer.from('x')),

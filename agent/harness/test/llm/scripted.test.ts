@@ -38,7 +38,7 @@ async function answers(scenario: ScenarioInput, ...requests: ModelRequest[]) {
 const texts = async (scenario: ScenarioInput, ...requests: ModelRequest[]) =>
   (await answers(scenario, ...requests)).map(got => got.message.content ?? got.category)
 
-test('what was said since the last answer is there as a whole', async () => {
+test('{{said}} has all user messages since the last answer', async () => {
   const rules: ScenarioInput['rules'] = [{ answer: { text: '{{said}} / {{user}}' } }]
   const found = called('get', 'c1', {}, 'found')
   expect(
@@ -51,7 +51,7 @@ test('what was said since the last answer is there as a whole', async () => {
   ).toEqual(['one / one', 'two\nthree / three', ' / one'])
 })
 
-test('the first rule that fits answers, with what the message and the results hold', async () => {
+test('the first matching rule answers and fills in values of the message and the results', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'my name is (\\w+)' }, answer: { text: 'Hello {{user.1}}, turn {{turn}}.' } },
     {
@@ -74,7 +74,7 @@ test('the first rule that fits answers, with what the message and the results ho
   ).toEqual(['Hello Ada, turn 1.', 'It says 7; once ["7"].', 'As I said: ["7"]', 'You said somet…'])
 })
 
-test('steps follow each other within a turn, then the rule is passed over', async () => {
+test('steps follow each other within a turn, and then the rule no longer matches', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'go' }, steps: [{ tool_calls: [{ name: 'a' }] }, { text: 'half' }] },
     { answer: { text: 'over' } },
@@ -93,7 +93,7 @@ test('steps follow each other within a turn, then the rule is passed over', asyn
   ).toEqual(['', 'half', 'over', ''])
 })
 
-test('a step whose tools are not offered is left out, and so is one that is for those who lack them', async () => {
+test('skips a step whose tools are not offered, and a step for conversations without its tools', async () => {
   const steps = [
     { text: 'with', needs: ['a', 'b'] },
     { text: 'without', without: ['a', 'b'] },
@@ -114,7 +114,7 @@ test('a step whose tools are not offered is left out, and so is one that is for 
   }
 })
 
-test('tool calls carry filled arguments, raw ones, or repeat a past call exactly; ids differ from call to call', async () => {
+test('tool calls have filled or raw arguments or repeat a past call, and their ids differ', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'retry' }, answer: { tool_calls: [{ repeat: 'terminal' }] } },
     {
@@ -148,7 +148,7 @@ test('tool calls carry filled arguments, raw ones, or repeat a past call exactly
   expect(new Set([...ids, 'c1']).size).toBe(4)
 })
 
-test('the same conversation is answered in the same bytes', async () => {
+test('answers the same conversation with the same bytes', async () => {
   const rules: ScenarioInput['rules'] = [
     { answer: { reasoning: 'hm', text: 'x', tool_calls: [{ name: 'a' }] } },
   ]
@@ -160,7 +160,7 @@ test('the same conversation is answered in the same bytes', async () => {
   expect(one).toEqual(two)
 })
 
-test('calls without tools and calls of a schema have their own rules; a schema nobody wrote a rule for gets the plainest fit', async () => {
+test('rules can select calls without tools or with a schema, and a schema without a rule gets a minimal answer', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { schema: 'verdict', user: 'good' }, answer: { json: { result: 'satisfied', why: '{{user}}' } } },
     { answer: { tool_calls: [{ name: 'a' }] } },
@@ -198,7 +198,7 @@ test('calls without tools and calls of a schema have their own rules; a schema n
   ])
 })
 
-test('no rule that fits is an error that describes the conversation', async () => {
+test('a conversation without a matching rule is an error that describes it', async () => {
   const [got] = await answers(
     { name: 'mine', rules: [{ when: { user: 'never' }, answer: { text: 'x' } }] },
     ask('hello'),
@@ -213,7 +213,7 @@ test('no rule that fits is an error that describes the conversation', async () =
   })
 })
 
-test('a rule with times answers that often: two failures, then success', async () => {
+test('a rule with times applies that often: two failures, then success', async () => {
   const rules: ScenarioInput['rules'] = [
     { times: 2, answer: { error: { status: 429, message: 'slow down', headers: { 'retry-after': '3' } } } },
     { answer: { text: 'done' } },
@@ -271,7 +271,7 @@ test.each<[string, NonNullable<ScenarioInput['rules'][number]['answer']>, object
   await scripted.close()
 })
 
-test('text and reasoning arrive in pieces of whole characters, at the pace of the scenario', async () => {
+test('sends text and reasoning in chunks of whole characters, at the pace of the scenario', async () => {
   const scripted = await createScripted({
     pace_ms: 1,
     chunk_chars: 1,
@@ -289,7 +289,7 @@ test('text and reasoning arrive in pieces of whole characters, at the pace of th
   await scripted.close()
 })
 
-test('requests are recorded with the rule that answered, and the oldest forgotten', async () => {
+test('records requests with the rule that answered, and drops the oldest', async () => {
   const scripted = await createScripted(
     { rules: [{ name: 'hello', when: { user: '^hi' }, answer: { text: 'x' } }, { answer: { text: 'y' } }] },
     { record: 2 },
@@ -306,7 +306,7 @@ test('requests are recorded with the rule that answered, and the oldest forgotte
   await scripted.close()
 })
 
-test('aborting closes the socket at once and rejects with the reason, whether the model is silent, speaking or not yet answering', async () => {
+test('an abort closes the socket at once and rejects with its reason, in any phase of the answer', async () => {
   for (const answer of [
     { hang: true },
     { text: 'And so on', hang: true },
@@ -326,7 +326,7 @@ test('aborting closes the socket at once and rejects with the reason, whether th
   }
 })
 
-test('a call that is aborted before it begins sends nothing', async () => {
+test('a call that is aborted before its start sends nothing', async () => {
   const scripted = await createScripted({ rules: [{ answer: { text: 'x' } }] })
   const reason = new Error('too late')
   await expect(scripted.call(ask('x'), () => undefined, AbortSignal.abort(reason))).rejects.toBe(reason)
@@ -334,7 +334,7 @@ test('a call that is aborted before it begins sends nothing', async () => {
   await scripted.close()
 })
 
-test('a server that is gone is a network failure that may be retried', async () => {
+test('a server that has closed is a retryable network failure', async () => {
   const scripted = await createScripted({ rules: [{ answer: { text: 'x' } }] })
   await scripted.server.close()
   expect(await outcome(scripted, ask('x'))).toMatchObject({ category: 'network', retryable: true })

@@ -1,11 +1,11 @@
-/** How requests leave: through the proxy of the environment, except to this machine. */
+/** Requests go through the proxy of the environment, except to this machine. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTransport, proxySettings } from '../../src/llm/transport.ts'
 
 const seen: string[] = []
-// Answers what reaches it by itself and refuses tunnels, so that nothing leaves this machine.
+// Answers direct requests and refuses tunnels, so that nothing leaves this machine.
 const listener: Server = createServer((request, response) => {
   seen.push(`${request.method} ${request.url}`)
   response.end('here')
@@ -25,7 +25,7 @@ afterAll(() => {
   listener.close()
 })
 
-test('the proxy variables are honoured for the world and never for loopback', async () => {
+test('uses the proxy variables for other hosts and never for loopback', async () => {
   const transport = createTransport(proxySettings({ HTTP_PROXY: address, https_proxy: address }))
   seen.length = 0
   await expect(transport.fetch('https://model.test/v1')).rejects.toThrow('fetch failed')
@@ -36,7 +36,7 @@ test('the proxy variables are honoured for the world and never for loopback', as
   await transport.close()
 })
 
-test('lower-case names win, NO_PROXY is added to loopback, and nothing is read but the given environment', () => {
+test('lower-case names win, NO_PROXY extends loopback, and only the given environment is read', () => {
   expect(proxySettings({ HTTP_PROXY: 'a', http_proxy: 'b', NO_PROXY: 'intern.example' })).toEqual({
     httpProxy: 'b',
     noProxy: 'intern.example,localhost,127.0.0.1,::1',

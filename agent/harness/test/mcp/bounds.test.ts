@@ -1,4 +1,4 @@
-/** An MCP server decides nothing about when a loop of the client ends, or when a turn begins. */
+/** An MCP server cannot keep a loop of the client running or delay a turn. */
 import type { ServerResponse } from 'node:http'
 import { Config } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -36,7 +36,7 @@ const namesOf = (mcp: McpServers): string[] => mcp.tools().map(tool => tool.name
 const named = (name: string): typeof pay => ({ ...pay, name })
 const listings = ({ asked }: RawServer): number => asked.filter(method => method === 'tools/list').length
 
-test('a list that repeats its cursor ends there, and the log says so', async () => {
+test('ends a list at a repeated cursor, and logs it', async () => {
   const { mcp, server, logged } = await start({
     ...sound,
     'tools/list': () => ({ tools: [pay], nextCursor: 'more' }),
@@ -51,7 +51,7 @@ test('a list that repeats its cursor ends there, and the log says so', async () 
 })
 
 /** Promise 7: Listing an MCP server's tools ends, whatever cursors it returns. */
-test('a list whose cursor is new on every page ends after 100 pages, with or without tools', async () => {
+test('ends a list with a new cursor on every page after 100 pages, with or without tools', async () => {
   let pages = 0
   const { mcp, server, logged } = await start({
     ...sound,
@@ -63,7 +63,7 @@ test('a list whose cursor is new on every page ends after 100 pages, with or wit
   expect(logged).toContainEqual(expect.stringMatching(/more than 100 pages/))
 })
 
-test('one page of too many tools is cut at 500', async () => {
+test('cuts a page of too many tools at 500', async () => {
   const { mcp, logged } = await start({
     ...sound,
     'tools/list': () => ({
@@ -76,7 +76,7 @@ test('one page of too many tools is cut at 500', async () => {
   expect(logged).toContainEqual(expect.stringMatching(/more than 500 tools/))
 })
 
-test('a name in the configuration that a server does not have is logged when the server is ready', async () => {
+test('logs names of the configuration that a server does not have when the server is ready', async () => {
   const { mcp, logged } = await start(sound, {
     named: ['mcp__x__pay', 'mcp__x__p*', 'mcp__x__pya', 'mcp__x__z*', 'mcp__y__pay', 'terminal'],
   })
@@ -98,7 +98,7 @@ const withStream = (streams: ServerResponse[]): Record<string, Answer> => ({
 })
 const CHANGED = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n'
 
-test('a server that keeps saying that its tools changed is asked once within a pause', async () => {
+test("lists a server's tools at most once per pause, however often it reports a change", async () => {
   const streams: ServerResponse[] = []
   const { mcp, server } = await start(withStream(streams), { clock: fakeClock() })
   await mcp.ready
@@ -110,13 +110,13 @@ test('a server that keeps saying that its tools changed is asked once within a p
   expect(listings(server)).toBe(2)
 })
 
-test('a connection that ends at once every time is opened ever more rarely', async () => {
+test('reconnects at growing intervals to a server that closes every connection at once', async () => {
   const waits: number[] = []
   const due: (() => void)[] = []
   const clock = {
     ...systemClock,
     after(ms: number, run: () => void) {
-      // Limits are longer than the pauses that are looked at here.
+      // Limits are longer than the pauses that this test records.
       if (ms <= 10_000 && ms !== 2000) {
         waits.push(ms)
         due.push(run)
@@ -140,7 +140,7 @@ test('a connection that ends at once every time is opened ever more rarely', asy
 })
 
 /** Promise 7: An MCP server that does not answer delays neither a turn nor the shutdown. */
-test('a server that takes a connection and never answers holds up neither a turn nor the end of the service', async () => {
+test('a server that accepts a connection and never answers delays neither a turn nor the shutdown', async () => {
   const held: ServerResponse[] = []
   const hold: Answer = (_, response) => void held.push(response)
   const { mcp } = await start({ ...sound, initialize: hold, DELETE: hold })
@@ -157,7 +157,7 @@ test('a server that takes a connection and never answers holds up neither a turn
   await expect.poll(() => held.length).toBe(1)
   await stage.send('first')
   await stage.next('session.complete')
-  // The call of a tool whose server still connects waits for the attempt, and for no other server's.
+  // The call waits only for the connection attempt of its own server.
   await stage.send('second')
   await stage.next('llm.response', 2)
   held[0]
@@ -167,7 +167,7 @@ test('a server that takes a connection and never answers holds up neither a turn
   await stage.next('session.complete', 2)
 })
 
-test('tools that appear after the start are offered in the next turn; an absent server is named to the model', async () => {
+test('offers tools that appear after the start in the next turn, and names an absent server to the model', async () => {
   let isUp = false
   const clock = fakeClock()
   const { mcp } = await start(
@@ -204,7 +204,7 @@ test('tools that appear after the start are offered in the next turn; an absent 
   })
 })
 
-test('a server that never takes the end of its session does not hold up the end of the service', async () => {
+test('a server that does not answer the end of its session does not delay the shutdown', async () => {
   const clock = fakeClock()
   const { mcp, logged } = await start(
     {

@@ -1,4 +1,4 @@
-/** The client of MCP servers against real servers, made with the SDK, over stdio and over HTTP. */
+/** The MCP client against real servers of the SDK, over stdio and over HTTP. */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, createServer } from 'node:http'
@@ -27,7 +27,7 @@ const stdio = (extra: object = {}) => ({
 })
 const parse = (mcp_servers: object) => Config.parse({ mcp_servers }).mcp_servers
 
-/** Boxes have tests of their own (sandboxed.test.ts). */
+/** Sandboxes have their own tests (sandboxed.test.ts). */
 const noBoxes = () => Promise.reject(new Error('no server of these tests asks for a box'))
 
 type Started = McpServers & {
@@ -67,7 +67,7 @@ type Http = {
   port: number
 }
 
-/** The test server behind HTTP with sessions, as the protocol has them. */
+/** The test server behind HTTP with sessions, as in the protocol. */
 async function serveHttp(port = 0): Promise<Http> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const servers: TestServer[] = []
@@ -115,7 +115,7 @@ async function serveHttp(port = 0): Promise<Http> {
 test.each([
   ['stdio', () => Promise.resolve(stdio())],
   ['HTTP', async () => ({ url: (await serveHttp()).url })],
-])('over %s: lists tools with their schemas, runs them and maps what they answer', async (_, config) => {
+])('over %s: lists tools with their schemas, runs them and maps their results', async (_, config) => {
   const mcp = await start({ test: await config() })
   const echo = mcp.tools().find(tool => tool.name === 'mcp__test__echo')
   expect(echo?.description).toBe('Says it again.')
@@ -131,7 +131,7 @@ test.each([
   await expect(mcp.run('mcp__test__echo', { text: 7 })).rejects.toThrow(/text/)
 })
 
-test('a tool is read-only by the word of the configuration, never by its own hint', async () => {
+test('a tool is read-only by configuration, never by its own hint', async () => {
   const mcp = await start({ hinted: stdio(), told: stdio({ read_only: ['add'] }) })
   expect(
     mcp
@@ -141,7 +141,7 @@ test('a tool is read-only by the word of the configuration, never by its own hin
   ).toEqual(['mcp__told__add'])
 })
 
-test('a server that is started gets PATH and the variables that are named, and no others', async () => {
+test('a started server gets only PATH and the named variables', async () => {
   const mcp = await start(
     { test: stdio({ env: ['WANTED'] }) },
     { env: { ...process.env, WANTED: 'yes', SECRET: 'no' } },
@@ -149,7 +149,7 @@ test('a server that is started gets PATH and the variables that are named, and n
   expect(JSON.parse(String(await mcp.run('mcp__test__environment')))).toEqual(['PATH', 'WANTED'])
 })
 
-test('headers come from the environment, by name', async () => {
+test('reads headers from the environment by name', async () => {
   const http = await serveHttp()
   await start(
     { test: { url: http.url, headers_env: { authorization: 'TEST_TOKEN' } } },
@@ -159,7 +159,7 @@ test('headers come from the environment, by name', async () => {
   expect(http.headers.every(headers => headers.authorization === 'Bearer abc')).toBe(true)
 })
 
-test('a server that cannot be reached costs its tools and nothing else, and the log says why', async () => {
+test('a server that cannot be reached affects only its own tools, and the log has the reason', async () => {
   const mcp = await start({
     good: stdio(),
     gone: { command: '/no/such/program', sandbox: 'none' },
@@ -182,7 +182,7 @@ test('a server that cannot be reached costs its tools and nothing else, and the 
   }
 })
 
-test('a server that died is started again, and its tools come back; the call that it died in is not repeated', async () => {
+test('restarts a server that died, with its tools, and does not repeat the interrupted call', async () => {
   const mcp = await start({ test: stdio() })
   await expect(mcp.run('mcp__test__die')).rejects.toThrow('Connection closed')
   expect(mcp.tools()).toEqual([])
@@ -190,7 +190,7 @@ test('a server that died is started again, and its tools come back; the call tha
   expect(await mcp.run('mcp__test__echo', { text: 'back' })).toBe('back')
 })
 
-test('retries wait longer and longer', async () => {
+test('retries at growing intervals', async () => {
   const waits: number[] = []
   const due: (() => void)[] = []
   const clock = {
@@ -211,7 +211,7 @@ test('retries wait longer and longer', async () => {
   expect(Math.max(...waits)).toBeLessThanOrEqual(60_250)
 })
 
-test('a call whose session the server forgot is sent once more, on a new session', async () => {
+test('repeats a call once on a new session when the server has forgotten the old one', async () => {
   const http = await serveHttp()
   const mcp = await start({ test: { url: http.url } })
   http.forget()
@@ -220,7 +220,7 @@ test('a call whose session the server forgot is sent once more, on a new session
   expect(await mcp.run('mcp__test__echo', { text: 'and again' })).toBe('and again')
 })
 
-test('an HTTP server that went away and came back is found again', async () => {
+test('reconnects to an HTTP server that was down', async () => {
   const http = await serveHttp(await freePort())
   const mcp = await start({ test: { url: http.url } })
   await http.stop()
@@ -233,7 +233,7 @@ test('an HTTP server that went away and came back is found again', async () => {
   expect(await mcp.run('mcp__test__echo', { text: 'back' })).toBe('back')
 })
 
-test('tools that appear later are listed when the server says so', async () => {
+test('lists new tools when the server announces them', async () => {
   const mcp = await start({ test: stdio() })
   await mcp.run('mcp__test__grow')
   await expect.poll(() => mcp.tools().some(tool => tool.name === 'mcp__test__grown')).toBe(true)
@@ -250,7 +250,7 @@ test('an abort cancels the call at the server', async () => {
   await expect.poll(() => http.servers[0]?.cancelled()).toBe(1)
 })
 
-test('as part of a turn: a failure is a failed tool, a timeout says so, and the server is told', async () => {
+test('in a turn a failure and a timeout are failed tool results, and a timeout cancels at the server', async () => {
   await using bench = await makeBench()
   const http = await serveHttp()
   const mcp = await start({ test: { url: http.url } })
@@ -271,7 +271,7 @@ test('as part of a turn: a failure is a failed tool, a timeout says so, and the 
   await expect.poll(() => http.servers[0]?.cancelled()).toBe(1)
 })
 
-test('stop ends the processes it started, also one that is still starting', async () => {
+test('stop ends the processes that it started, even one that is still starting', async () => {
   const mark = `cairn-mcp-${process.pid}-${Date.now()}`
   const mcp = startMcpServers({
     servers: parse({
@@ -288,7 +288,7 @@ test('stop ends the processes it started, also one that is still starting', asyn
   await expect.poll(() => spawnSync('pgrep', ['-f', mark]).status).toBe(1)
 })
 
-test('names keep to what model servers take, and two tools never share one', () => {
+test('tool names fit the limits of model servers, and no two tools share one', () => {
   expect(mcpToolName('git', 'create_issue')).toBe('mcp__git__create_issue')
   const odd = ['a.b', 'a/b', 'a_b', 'x'.repeat(100), 'x'.repeat(101)].map(tool =>
     mcpToolName('git.hub', tool),

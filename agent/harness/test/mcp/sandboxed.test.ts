@@ -1,4 +1,4 @@
-/** A server over stdio in its box: what it sees, what it reaches, what it may use, and who says so. */
+/** A stdio server in its sandbox: what it can see, reach and use, and what the log reports. */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const shell = (extra: object = {}): Server => ({
   ...extra,
 })
 
-/** `inside.test` leads to this machine. */
+/** `inside.test` resolves to this machine. */
 async function start(servers: Record<string, Server>, ports: number[] = []) {
   const dataDir = makeFolder('mcp')
   const logged: string[] = []
@@ -62,7 +62,7 @@ async function start(servers: Record<string, Server>, ports: number[] = []) {
  * Promise 11.8, 11.9: A stdio MCP server sees no data of the service and reaches only what its configuration
  * allows.
  */
-test('it sees the system, its files, a folder of its own, the named variables, and nothing else', async () => {
+test('a server sees the system, its files, its own folder and the named variables, and nothing else', async () => {
   const { run, dataDir } = await start({ own: shell({ env: ['NAMED'] }) })
   const secret = join(dataDir, 'secret.txt')
   writeFileSync(secret, 'a secret')
@@ -74,7 +74,7 @@ test('it sees the system, its files, a folder of its own, the named variables, a
   expect(existsSync(join(root, 'made'))).toBe(false)
 })
 
-test('it reaches what its egress allows through the proxy, and with network: none nothing', async () => {
+test('a server reaches only what its egress allows, through the proxy, and nothing with network: none', async () => {
   const site = createServer((_, response) => response.end('REACHED')).listen(0, '127.0.0.1')
   await once(site, 'listening')
   onTestFinished(() => void site.close())
@@ -91,7 +91,7 @@ test('it reaches what its egress allows through the proxy, and with network: non
     expect(await run(`mcp__${name}__run`, { command })).not.toContain('REACHED')
 })
 
-test('one whose processes use too much memory is ended with all of them, and comes back', async () => {
+test('a server that uses too much memory is ended with all its processes, and restarts', async () => {
   const { run, logged, mcp } = await start({ big: shell({ memory_mb: 1024 }) })
   const hold = `perl -e '$x = "a" x 350e6; sleep 3601' &`
   await expect(run('mcp__big__run', { command: `${hold} ${hold} ${hold} ${hold} wait` })).rejects.toThrow()
@@ -100,7 +100,7 @@ test('one whose processes use too much memory is ended with all of them, and com
   await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
 })
 
-test('without a box it is left out and the log says why, unless its configuration says none', async () => {
+test('a server without a sandbox is skipped and logged, unless its configuration says none', async () => {
   const logged: string[] = []
   const sandbox = await chooseSandbox({ config: SandboxConfig.parse({}), path: '/nowhere', claims: false })
   const { mcp_servers } = Config.parse({ mcp_servers: { own: shell(), free: shell({ sandbox: 'none' }) } })

@@ -1,4 +1,4 @@
-/** Budgets of missions, over the whole tree. */
+/** Budgets of missions, over the whole session tree. */
 import type { EventOf } from '@cairn/protocol'
 import { archiveSession, cancelMission, fireTimer, viewMission } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const verdicts = async (stage: Stage) =>
   )
 
 /** Promise 14.5: A mission has one budget for its whole session tree. */
-test('tokens of the coordinator and of its workers are one budget: used up, the round fails unasked', async () => {
+test('coordinator and workers share one token budget, and when it is used up the round fails ungraded', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -32,7 +32,7 @@ test('tokens of the coordinator and of its workers are one budget: used up, the 
   )
   const [end] = await verdicts(stage)
   expect(end?.data).toMatchObject({ trigger: 'budget', result: 'failed', iteration: 1 })
-  // The worker was asked once, the coordinator once, and nobody else.
+  // One request of the worker, one of the coordinator, and no other.
   expect(stage.server.requests).toHaveLength(2)
   const spawned = (await stage.events()).find(event => event.type === 'worker.spawned')
   expect(spawned?.data).toMatchObject({ budget: { max_tokens: 2500 } })
@@ -40,7 +40,7 @@ test('tokens of the coordinator and of its workers are one budget: used up, the 
   expect(typesOf(logs.get(stage.session_id) ?? []).at(-1)).toBe('session.complete')
 })
 
-test('at nine tenths the coordinator has one call left, without tools, and its answer is graded', async () => {
+test('at 90% of the budget the coordinator has one call without tools, and its answer is graded', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -56,7 +56,7 @@ test('at nine tenths the coordinator has one call left, without tools, and its a
   await expectSound(stage)
 })
 
-test('what is reserved for workers at work does not keep their coordinator from answering its user', async () => {
+test('the share reserved for running workers does not stop the coordinator from answering its user', async () => {
   const gate = Promise.withResolvers<undefined>()
   await using stage = await setStage({
     agent: { workers: { max_open: 2 } },
@@ -84,7 +84,7 @@ test('what is reserved for workers at work does not keep their coordinator from 
   await expectSound(stage)
 })
 
-test('what a verdict cost is in the sums of the mission, in USD too', async () => {
+test('the sums of a mission contain the cost of verdicts, in tokens and USD', async () => {
   await using stage = await setStage({
     config: { models: { catalog: { 'demo/model': { input: 1, output: 1 } } } },
     scenario: {
@@ -100,7 +100,7 @@ test('what a verdict cost is in the sums of the mission, in USD too', async () =
   await expectSound(stage)
 })
 
-test('what workers used that a cancel ended is in the sums of the mission', async () => {
+test('the sums of a mission contain the usage of workers that a cancel ended', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -118,7 +118,7 @@ test('what workers used that a cancel ended is in the sums of the mission', asyn
   await archiveSession(stage.deps, await stage.session())
 })
 
-test('a mission fails with the budget of its session, and does not stay active behind its end', async () => {
+test('a mission fails when the budget of its session is used up', async () => {
   await using stage = await setStage({
     session: { budget: { max_tokens: 10_000 } },
     scenario: {
@@ -143,7 +143,7 @@ test('a mission fails with the budget of its session, and does not stay active b
  * Promise 14.5: When a mission's time limit expires, its workers are stopped and the evaluator grades the
  * existing work.
  */
-test('when its time is up the workers are stopped, and the evaluator judges what is there', async () => {
+test('when the time is up the workers are stopped, and the evaluator grades the existing work', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -153,7 +153,7 @@ test('when its time is up the workers are stopped, and the evaluator judges what
       ],
     },
   })
-  // The clock of the test is the real one: the time is up at once, and the worker hangs by then.
+  // The test uses the real clock: the time is up at once, and the worker hangs by then.
   const mission = await define(stage, { budget: { max_minutes: 0.02 } })
   stage.start()
   const over = await untilMission(stage, 'failed')
@@ -164,14 +164,14 @@ test('when its time is up the workers are stopped, and the evaluator judges what
   const told = (await stage.events()).flatMap(({ type, data }) =>
     type === 'worker.failed' ? [data.cause] : type === 'user.message' ? [data.synthetic] : [],
   )
-  // The time of the worker, which is what was left of the mission's, is up in the same moment.
+  // The worker's time, the rest of the mission's, is up in the same moment.
   expect(told).toEqual([
     'mission_kickoff',
     expect.stringMatching(/^(?:parent|deadline)$/),
     'mission_deadline',
   ])
   await expectSound(stage)
-  // A timer of a mission that is over fires into nothing.
+  // The timer of an ended mission has no effect.
   const before = await stage.events()
   const [timer] = await stage.store.coordination.claimTimers('test', 10, 1000)
   if (timer !== undefined) await fireTimer(stage.deps, timer)

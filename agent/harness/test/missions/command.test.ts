@@ -1,4 +1,4 @@
-/** `/mission`: what is typed, what the server replies, and what comes of it. */
+/** `/mission`: how it is parsed, the server's replies, and their effects. */
 import { pauseSession, resumeSession } from '@cairn/sessions'
 import { type MissionCommand, parseSlashCommand } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const replies = async (stage: Stage, many: number): Promise<string[]> => {
   )
 }
 
-test('text, rubric and budget are read in any order of lines, and what cannot be read is named', () => {
+test('parses text, rubric and budget in any order of lines, and reports what it cannot read', () => {
   expect(parse('/mission Count them\nBudget: 500k tokens | $5 | 2h\nRubric: there is\na report')).toEqual({
     command: 'mission',
     action: 'define',
@@ -41,12 +41,12 @@ test('text, rubric and budget are read in any order of lines, and what cannot be
     cascade_to_workers: false,
   })
   expect(parse('/mission cancel')).toMatchObject({ text: null, cascade_to_workers: true })
-  // A text that begins like an action is one; another word is a mission.
+  // A text that begins with an action is that action; another word is a mission.
   expect(parse('/mission pauses are good')).toMatchObject({ action: 'define' })
   expect(parseSlashCommand('/missionary work', () => false)).toBeNull()
 })
 
-test('an amount that no budget can have is named like one that cannot be read', () => {
+test('reports an amount that no budget can have like an unreadable one', () => {
   expect(
     parse('/mission Count them\nBudget: 0.4 tokens | 400 d | 99999999999999999 tokens | 2h'),
   ).toMatchObject({
@@ -56,7 +56,7 @@ test('an amount that no budget can have is named like one that cannot be read', 
 })
 
 /** Promise 14.5: The `/mission` command starts, pauses, resumes and cancels a mission. */
-test('a mission is begun, looked at, paused with its worker, resumed and cancelled by commands', async () => {
+test('commands start, show, pause, resume and cancel a mission, with its worker', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -98,7 +98,7 @@ test('a mission is begun, looked at, paused with its worker, resumed and cancell
   await expectSound(stage)
 })
 
-test('a pause typed in the middle of a round ends its turn, and the model is not asked again', async () => {
+test('a pause command during a round ends its turn without another model call', async () => {
   const gate = Promise.withResolvers<undefined>()
   await using stage = await setStage({
     scenario: {
@@ -124,7 +124,7 @@ test('a pause typed in the middle of a round ends its turn, and the model is not
   await expectSound(stage)
 })
 
-test('a /clear that takes the beginning of a mission away tells it what the mission is', async () => {
+test('after a /clear of its start, a mission is described to the model again', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -142,7 +142,7 @@ test('a /clear that takes the beginning of a mission away tells it what the miss
   await expectSound(stage)
 })
 
-test('a budget in USD is refused where the evaluator has no price', async () => {
+test('a budget in USD is rejected when the evaluator has no price', async () => {
   await using stage = await setStage({
     config: { models: { catalog: { 'demo/model': { input: 1, output: 1 } } } },
     agent: { missions: { evaluator_model: 'demo/other' } },

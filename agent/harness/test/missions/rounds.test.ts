@@ -15,7 +15,7 @@ import {
 } from './mission-stage.ts'
 
 /** Promise 14.5: A mission runs in rounds until its evaluator is satisfied. */
-test('a mission goes through two rounds with workers, is sent back once and then satisfied, in the order of its design', async () => {
+test('a mission runs two rounds with workers, with one revision, and is then satisfied', async () => {
   await using stage = await setStage({
     scenario: twoRounds([verdict('needs_revision', 'There is no report.'), verdict('satisfied')]),
   })
@@ -62,7 +62,7 @@ test('a mission goes through two rounds with workers, is sent back once and then
     state: { last_evaluation: { result: 'satisfied', explanation: 'because' } },
   })
   expect(mission.ended_at).not.toBeNull()
-  // What the workers used counts, and so do the verdicts.
+  // The usage of the workers and of the verdicts counts.
   const used = log.reduce(
     (sum, { data }) =>
       'input_tokens' in data && !('recap' in data)
@@ -75,7 +75,7 @@ test('a mission goes through two rounds with workers, is sent back once and then
 })
 
 /** Promise 14.5: The evaluator of a mission sees tasks and files, not only claims. */
-test('the evaluator has a context of its own: it sees the tasks, the files that the answer names, and those that are missing', async () => {
+test('the evaluator sees the tasks, the files that the answer names, and which of those are missing', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -103,7 +103,7 @@ test('the evaluator has a context of its own: it sees the tasks, the files that 
   expect(shown).not.toContain('"tools"')
 })
 
-test('three verdicts that cannot be read pause the mission, and nobody says that an operator did', async () => {
+test("three unreadable verdicts pause the mission, without the event of an operator's pause", async () => {
   await using stage = await setStage({ scenario: twoRounds([say('hm'), say('well'), say('perhaps')]) })
   await define(stage)
   stage.start()
@@ -113,7 +113,7 @@ test('three verdicts that cannot be read pause the mission, and nobody says that
   expect(mission.iteration).toBe(3)
 })
 
-test('rounds in which nothing is done block the mission, and the maximum ends it', async () => {
+test('three rounds without a tool call block the mission', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -129,7 +129,7 @@ test('rounds in which nothing is done block the mission, and the maximum ends it
   await expectSound(stage)
 })
 
-test('after so many rounds as it may have a mission is over', async () => {
+test('a mission ends after its maximum of rounds', async () => {
   await using stage = await setStage({
     scenario: twoRounds([verdict('needs_revision', 'more'), verdict('needs_revision', 'more still')]),
   })
@@ -140,7 +140,7 @@ test('after so many rounds as it may have a mission is over', async () => {
 })
 
 /** Promise 14.5: A session has at most one active mission or goal, and a worker has none. */
-test('a session has one mission or one goal at a time, and a worker none', async () => {
+test('a session has at most one mission or goal', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('Yes.') }] } })
   await define(stage)
   const second = define(stage).catch((error: unknown) => error)
@@ -167,7 +167,7 @@ test('a session has one mission or one goal at a time, and a worker none', async
 })
 
 /** Promise 14.5: The agent answers a message that arrives while a round is graded. */
-test('a message that comes while a round is graded is answered, although the verdict ends the mission', async () => {
+test('a message during grading is answered, although the verdict ends the mission', async () => {
   const gate = Promise.withResolvers<undefined>()
   await using stage = await setStage({
     scenario: {
@@ -194,7 +194,7 @@ test('a message that comes while a round is graded is answered, although the ver
   await expectSound(stage)
 })
 
-test('the evaluator is shown what its window holds, and no tasks of an earlier mission, whose verdicts stay', async () => {
+test('the evaluator gets what fits its window and no tasks of an earlier mission, which keeps its verdicts', async () => {
   const long = { path: 'long.md', content: 'word '.repeat(3000) }
   await using stage = await setStage({
     config: { models: { catalog: { 'demo/small': { context_window: 8000 } } } },
@@ -229,7 +229,7 @@ test('the evaluator is shown what its window holds, and no tasks of an earlier m
   await expectSound(stage)
 })
 
-test('a mission that is blocked in its last round has no round left to be resumed for', async () => {
+test('a mission that is blocked in its last round cannot be resumed', async () => {
   await using stage = await setStage({ scenario: twoRounds([verdict('blocked')]) })
   await define(stage, { max_iterations: 1 })
   stage.start()

@@ -1,4 +1,4 @@
-/** Operators against the evaluator, in both orders, on both stores: what came first counts. */
+/** Operators and the evaluator act at the same time, in both orders and on both stores: the first counts. */
 import { type LogStore, type Mission, openPostgresStore, type Timer } from '@cairn/log'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { AppError } from '@cairn/protocol'
@@ -35,7 +35,7 @@ const STORES: Record<string, Open> = {
   },
 }
 
-/** Of one coordinator the requests are, in turn: an answer, its verdict, the next answer, its verdict. */
+/** The requests of one coordinator alternate: an answer, its verdict, the next answer, its verdict. */
 const alone = (...verdicts: object[]): ScenarioInput => ({
   rules: [
     ...grading(verdicts),
@@ -43,7 +43,7 @@ const alone = (...verdicts: object[]): ScenarioInput => ({
     { answer: say('Done.') },
   ],
 })
-/** The answer, behind a call. */
+/** The answer, after a call. */
 const ANSWER = 2
 const VERDICT = 3
 const NEXT_ANSWER = 4
@@ -56,7 +56,7 @@ const stop: Act = (stage, mission) => stopSession(stage.deps, mission.session_id
 const resume = async (stage: Stage): Promise<Mission> =>
   resumeMission(stage.deps, await missionRow(stage), alice, 'It is after lunch.')
 
-/** Acts while the server keeps back the answer to the nth request. */
+/** Acts while the server delays the answer to the nth request. */
 async function actDuring(open: Open, nth: number, act: Act, ...verdicts: object[]): Promise<Stage> {
   const gate = Promise.withResolvers<undefined>()
   const stage = await open({
@@ -75,7 +75,7 @@ const missionTypes = async (stage: Stage): Promise<string[]> =>
 const NEXT = verdict('needs_revision', 'more')
 
 describe.each(Object.entries(STORES))('on %s', (_name, open) => {
-  test('a pause before the grading stops the turn, and the resumed mission goes on to its end', async () => {
+  test('a pause before grading stops the turn, and the resumed mission runs to its end', async () => {
     await using stage = await actDuring(open, ANSWER, pause, verdict('satisfied'))
     expect((await untilMission(stage, 'paused')).state).toMatchObject({
       reason: 'lunch',
@@ -104,7 +104,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
    * Promise 14.5: A pause during grading keeps the verdict and starts no round; a pause before grading stops
    * the turn.
    */
-  test('a pause during the grading keeps the verdict and begins no round before the resume', async () => {
+  test('a pause during grading keeps the verdict and starts no round before the resume', async () => {
     await using stage = await actDuring(open, VERDICT, pause, NEXT, verdict('satisfied'))
     await expect.poll(async () => (await missionRow(stage)).iteration).toBe(1)
     await untilMission(stage, 'paused')
@@ -127,7 +127,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     await expectSound(stage)
   })
 
-  test('a verdict that satisfies ends the mission although it was paused meanwhile', async () => {
+  test('a satisfied verdict ends a mission that was paused during grading', async () => {
     await using stage = await actDuring(open, VERDICT, pause, verdict('satisfied'))
     await untilMission(stage, 'satisfied')
     await expect(resume(stage)).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     await expectSound(stage)
   })
 
-  test('a pause after the verdict stops the round that it began', async () => {
+  test('a pause after the verdict stops the round that it started', async () => {
     await using stage = await actDuring(open, NEXT_ANSWER, pause, NEXT, verdict('satisfied'))
     await untilMission(stage, 'paused')
     expect((await missionTypes(stage)).slice(-3)).toEqual([
@@ -153,7 +153,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     ['during', VERDICT, ['mission.evaluation.start']],
     ['after', NEXT_ANSWER, ['mission.evaluation.start', 'mission.evaluation.end', 'mission.continuation']],
   ] as const)(
-    'a cancel %s the grading ends the mission, and nothing more is graded',
+    'a cancel %s grading ends the mission without further grading',
     async (_when, nth, before) => {
       await using stage = await actDuring(open, nth, cancel, NEXT, verdict('satisfied'))
       const mission = await untilMission(stage, 'cancelled')
@@ -176,7 +176,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     ['before', ANSWER],
     ['during', VERDICT],
   ] as const)(
-    'a stop of the coordinator %s the grading pauses the mission, and the resumed one is graded',
+    'a stop of the coordinator %s grading pauses the mission, and the resumed mission is graded',
     async (_when, nth) => {
       await using stage = await actDuring(open, nth, stop, verdict('satisfied'))
       await untilMission(stage, 'paused')
@@ -187,7 +187,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     },
   )
 
-  test('of a pause and a cancel at once each is either first or refused', async () => {
+  test('a concurrent pause and cancel each succeed or are rejected, and the mission is cancelled', async () => {
     await using stage = await open({ scenario: { rules: [{ answer: { hang: true } }] } })
     const mission = await define(stage)
     stage.start()
@@ -219,11 +219,11 @@ async function withWorker(): Promise<{ stage: Stage; mission: Mission; worker: s
   await expect.poll(async () => (await stage.session()).lease).toBeNull()
   return { stage, mission, worker: data.worker_id }
 }
-/** A harness that stops would wait for a model that hangs. */
+/** Archives the session: a harness that stops would wait for a model that hangs. */
 const endWork = async (stage: Stage): Promise<void> => archiveSession(stage.deps, await stage.session())
 const statusOf = async (stage: Stage, id: string) => (await stage.store.getSession(id))?.status
 
-test('a pause pauses the workers, a resume lets them go on, and the coordinator waits for them still', async () => {
+test('a pause pauses the workers, and a resume continues them', async () => {
   const { stage, mission, worker } = await withWorker()
   await using _ = stage
   await pause(stage, mission)
@@ -236,7 +236,7 @@ test('a pause pauses the workers, a resume lets them go on, and the coordinator 
 })
 
 /** Promise 14.5: A worker of a paused mission resumes only with its mission. */
-test('a worker of a paused mission goes on with that alone, whatever becomes of its session', async () => {
+test('a worker of a paused mission resumes only with the mission, whatever its session does', async () => {
   const { stage, mission, worker } = await withWorker()
   await using _ = stage
   await pause(stage, mission)
@@ -252,7 +252,7 @@ test('a worker of a paused mission goes on with that alone, whatever becomes of 
   await endWork(stage)
 })
 
-test('a cancel of the mission of a paused session leaves its workers paused, until the session goes on', async () => {
+test('cancelling the mission of a paused session leaves its workers paused until the session resumes', async () => {
   const { stage, mission, worker } = await withWorker()
   await using _ = stage
   await pauseSession(stage.deps, stage.session_id)
@@ -263,7 +263,7 @@ test('a cancel of the mission of a paused session leaves its workers paused, unt
   await endWork(stage)
 })
 
-test('a pause between two looks of the time that is up keeps the mission paused, and tells nobody', async () => {
+test('a pause while the time limit fires keeps the mission paused and sends no message', async () => {
   await using stage = await setStage({ scenario: leads })
   const mission = await define(stage, { budget: { max_minutes: 0.0001 } })
   const { coordination } = stage.store
@@ -296,7 +296,7 @@ test('a pause between two looks of the time that is up keeps the mission paused,
  * Promise 14.5: A cancelled mission is not graded, and the cancel ends its workers unless they are to
  * continue.
  */
-test('a cancel ends the workers with the mission; without the cascade they go on as plain workers', async () => {
+test('a cancel ends the workers with the mission, or without cascade lets them continue as plain workers', async () => {
   for (const cascade_to_workers of [true, false]) {
     const { stage, mission, worker } = await withWorker()
     await using _ = stage
@@ -307,7 +307,7 @@ test('a cancel ends the workers with the mission; without the cascade they go on
       cascade_to_workers ? [worker, 'failed', 'parent'] : [worker, 'open', null],
     )
     expect(await statusOf(stage, worker)).toBe(cascade_to_workers ? 'completed' : 'active')
-    // Nobody is left who would end the waiting of the coordinator.
+    // No session is left that would end the coordinator's wait.
     expect(typesOf(await stage.events()).slice(-2)).toEqual(
       cascade_to_workers ? ['mission.cancelled', 'session.stopped'] : ['mission.paused', 'mission.cancelled'],
     )
@@ -315,7 +315,7 @@ test('a cancel ends the workers with the mission; without the cascade they go on
   }
 })
 
-test('the archive of a coordinator cancels its mission', async () => {
+test('archiving a coordinator cancels its mission', async () => {
   const { stage, mission, worker } = await withWorker()
   await using _ = stage
   await archiveSession(stage.deps, await stage.session())
@@ -324,7 +324,7 @@ test('the archive of a coordinator cancels its mission', async () => {
   expect(typesOf(await stage.events())).toContain('mission.cancelled')
 })
 
-test('a message to the coordinator of a paused mission is answered, and begins no round', async () => {
+test('a message to the coordinator of a paused mission is answered and starts no round', async () => {
   await using stage = await actDuring(setStage, ANSWER, pause, verdict('satisfied'))
   await untilMission(stage, 'paused')
   await stage.send('how is it going?')

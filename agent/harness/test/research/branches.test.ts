@@ -1,4 +1,4 @@
-/** What branches may and may not: limits, levels, citing, and what becomes of them when the mission ends. */
+/** The rules of branches: limits, levels, citations, and what happens when the mission ends. */
 import { cancelMission, stopSession } from '@cairn/sessions'
 import type { EventOf } from '@cairn/protocol'
 import { expect, test } from 'vitest'
@@ -29,7 +29,7 @@ async function errorsOf(stage: Stage, tool: string): Promise<string[]> {
 /**
  * Promise 14.5: A branch cites only sources that it fetched, and each source records what it is cited for.
  */
-test('only what was fetched by the branch, and stands there, can be cited', async () => {
+test('a branch can cite only text of pages that it fetched', async () => {
   await using stage = await setStage(
     withWeb({
       scenario: {
@@ -66,13 +66,13 @@ test('only what was fetched by the branch, and stands there, can be cited', asyn
     expect.stringContaining('the quote does not occur in the text fetched from https://sea.example/tides'),
     expect.stringContaining('at least 3 are required'),
   ])
-  // By its id and by its address it is the same passage, and one source.
+  // Cited by call id and by URL, the same passage is one source.
   expect(await stage.store.coordination.sources(mission_id)).toMatchObject([
     { number: 1, branch_key: '1', fetch_call_id: 'fetch-tides', title: 'Tides' },
   ])
 })
 
-test('branches are limited side by side and in all, and after the level stop there are no more', async () => {
+test('limits branches in parallel and in total, and starts none after the level stop', async () => {
   const three = [1, 2, 3].map(n => ({ question: `Look ${n}` }))
   await using stage = await setStage({
     scenario: {
@@ -117,7 +117,7 @@ test('branches are limited side by side and in all, and after the level stop the
   expect(await errorsOf(stage, 'research_report')).toHaveLength(2)
 })
 
-test('after a shift the next branch begins in another direction', async () => {
+test('after a shift the next branch must start in another direction', async () => {
   const parent = { question: 'Look 3', parent_key: '1' }
   await using stage = await setStage({
     scenario: {
@@ -147,7 +147,7 @@ test('after a shift the next branch begins in another direction', async () => {
   ])
 })
 
-test('a branch that fails is told and counts, and one that goes on after a cancel is told without a score', async () => {
+test('a failed branch is harvested and counts, and one that ends after a cancel has no score', async () => {
   await using stage = await setStage(
     withWeb({
       scenario: {
@@ -176,7 +176,7 @@ test('a branch that fails is told and counts, and one that goes on after a cance
   await expectSound(stage)
 })
 
-test('research that its agent cannot do is not begun by a command, and one is with its metric', async () => {
+test('/research rejects what the agent cannot do, and starts research that it can', async () => {
   await using stage = await setStage({
     agent: { workers: { max_open: 3 } },
     scenario: { rules: [{ answer: say('Well.') }] },
@@ -193,7 +193,7 @@ test('research that its agent cannot do is not begun by a command, and one is wi
     )
   }
   expect(await reply('/research How high?\nMetric: cat value.txt', 1)).toContain('Invalid metric')
-  // There is no terminal on this stage.
+  // This stage has no terminal.
   expect(await reply('/research How high?\nMetric: max cat value.txt', 2)).toContain(
     'mode metric runs a command, and the terminal is not available',
   )

@@ -1,4 +1,4 @@
-/** Research in mode metric: branches change files, a real command in a real box measures them. */
+/** Research in mode metric: branches change files, and a real command in a real sandbox measures them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { viewResearch } from '@cairn/sessions'
@@ -13,7 +13,7 @@ import { branchCall, defineResearch, HARVESTED, report, writeFiles } from './res
 
 const write = (path: string, content: string) => ({ name: 'write_file', arguments: { path, content } })
 const adopt = (key: string) => ({ tool_calls: [{ name: 'research_adopt', arguments: { key } }] })
-/** It says something on stderr, leaves a file behind, and prints numbers that are not the score. */
+/** Writes to stderr, leaves a file behind, and prints numbers that are not the score. */
 const COMMAND = 'echo "99 problems" >&2; touch junk-12; echo "as of v4.5:"; cat value.txt'
 
 const resultsOf = async (stage: Stage, name: string): Promise<Record<string, unknown>[]> =>
@@ -24,7 +24,7 @@ const resultsOf = async (stage: Stage, name: string): Promise<Record<string, unk
   )
 
 /** Promise 14.5: In mode metric, a real command scores each branch in a temporary copy of the workspace. */
-test('branches are measured by a real command, and what is better is taken over', async () => {
+test('a real command measures branches, and only an improvement can be adopted', async () => {
   await using stage = await setStage({
     tools: [terminalTool({ sandbox: await sandboxed() })],
     scenario: {
@@ -80,7 +80,7 @@ test('branches are measured by a real command, and what is better is taken over'
   const mission = await untilMission(stage, 'satisfied')
   await expectSound(stage)
   const { run, branches } = await viewResearch(stage.store, mission)
-  // What a branch says of itself is not its score.
+  // The score of a branch is not what it claims.
   expect(branches.map(({ key, score, why }) => [key, score, why])).toEqual([
     ['1', 12.5, 'measured'],
     ['1.1', 12.5, 'measured'],
@@ -105,7 +105,7 @@ test('branches are measured by a real command, and what is better is taken over'
   expect(branches[0]?.adopted_at).not.toBeNull()
   const here = join(stage.dir, 'workspaces', stage.session_id)
   expect(readFileSync(join(here, 'value.txt'), 'utf8')).toBe('12.5\n')
-  // The next branch began from there, and no run of the command left anything anywhere.
+  // The next branch started from there, and no run of the command left files anywhere.
   const second = branches[1]?.worker_id ?? ''
   expect(readFileSync(join(stage.dir, 'workspaces', second, 'value.txt'), 'utf8')).toBe('12.5\n')
   for (const folder of [stage.session_id, ...branches.map(({ worker_id }) => worker_id)])
@@ -120,7 +120,7 @@ test.each<[what: string, output: string, score: number | null]>([
   ['a percentage', 'accuracy 97%', 97],
   ['no part of a word', 'score 4 by v2 of gpt-5x', 4],
   ['none', 'all is well', null],
-])('of what the command prints, the score is %s', (_, output, score) => {
+])("reads the score from the command's output: %s", (_, output, score) => {
   expect(readMeasured({ exit_code: 0, output }).score).toBe(score)
 })
 

@@ -1,4 +1,7 @@
-/** Research in mode report: branches cite what they fetched, and a report is taken that its sources bear. */
+/**
+ * Research in mode report: branches cite what they fetched, and a report is accepted only if its sources
+ * support it.
+ */
 import type { EventOf } from '@cairn/protocol'
 import { viewResearch } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -13,7 +16,7 @@ const GOOD = `In the Bay of Fundy "where ${FUNDY}" [S1, S2].\n\nThe moon makes t
  * Promise 14.5: The coordinator receives each research branch's result once, with a score that the branch did
  * not assign.
  */
-test('research goes from branches over their harvest to a report that is graded, in the order of its design', async () => {
+test('research runs from branches through their harvest to a graded report, in this order of events', async () => {
   await using stage = await setStage(
     withWeb({
       scenario: {
@@ -50,7 +53,7 @@ test('research goes from branches over their harvest to a report that is graded,
   expect(harvested?.data.scores).toEqual({ '1': 80, '2': 60 })
   expect(harvested?.data.digest).toContain('80 of 100: It is worth 80.')
   expect(harvested?.data.input_tokens).toBeGreaterThan(0)
-  // Nothing of a branch stands in the conversation but its harvest.
+  // The conversation has the harvest of a branch and nothing else of it.
   expect(JSON.stringify(stage.server.requests.at(-1)?.body)).not.toContain('[Worker')
 
   const results = log.flatMap(event =>

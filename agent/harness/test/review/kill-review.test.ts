@@ -1,6 +1,6 @@
 /**
- * A worker that dies anywhere in a turn or in the review after it: what is remembered and proposed is the
- * same in the end, once.
+ * A runner that dies anywhere in a turn or in the review after it: memory and proposal end up the same, once
+ * each.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { alice, setStage } from '../turn/stage.ts'
 import { deathsOf, type Death } from '../turn/with-death.ts'
 import { FOUND, reviewedAgent, reviewScenario } from './review-scenario.ts'
 
-/** Beyond the lease, and beyond the time after which a review without an end is done over. */
+/** Later than the lease, and than the time after which a review without an end is repeated. */
 const LATER_MS = 300_000
 
 async function run(death: Death) {
@@ -44,7 +44,7 @@ async function run(death: Death) {
     const second = stage.start({ clock, runnerId: 'worker-2' })
     if (!afterFirst.some(event => event.type === 'session.complete')) await stage.next('session.complete')
     await second.idle()
-    // The end of the next turn is the time at which a review that was cut is noticed.
+    // A review that was interrupted is noticed at the end of the next turn.
     await stage.send('second')
     await stage.next('session.complete', 2)
     await second.idle()
@@ -64,7 +64,7 @@ async function run(death: Death) {
 
 const undisturbed = await run(null)
 
-test('the reviewed session is, byte for byte, the golden one of this version', () => {
+test('the reviewed session matches the golden log of this version byte for byte', () => {
   expect(checkHistory(undisturbed.afterFirst, { settled: true })).toEqual([])
   const { golden, now } = compareGolden('review', undisturbed.afterFirst)
   expect(now).toBe(golden)
@@ -72,14 +72,14 @@ test('the reviewed session is, byte for byte, the golden one of this version', (
 
 /** Promise 1: A review interrupted by a crash is repeated and writes one memory and one proposal. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
-  'killed just $when commit $nth, the review is done over where it was cut: one memory, one proposal',
+  'killed just $when commit $nth, the review is repeated and writes one memory and one proposal',
   async death => {
     const { events, problems, proposals, memory } = await run(death)
     expect(checkHistory(events, { settled: true })).toEqual([])
     expect(problems).toEqual([])
     expect(proposals).toBe(1)
     expect(memory).toBe(`# Memory\n\n- ${FOUND.memory.join('\n- ')}\n`)
-    // Every end names a beginning, and none has two.
+    // Every end names a beginning, and no beginning has two.
     const ends = events.flatMap(event =>
       event.type === 'inbox.task_complete' ? [event.data.review_wake_id] : [],
     )

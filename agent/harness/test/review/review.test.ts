@@ -11,11 +11,11 @@ import { FOUND, reviewedAgent, reviewScenario, SKILL } from './review-scenario.t
 const fileOf = (stage: Stage): string => memoryFile(stage.dir, alice.id, 'assistant')
 const itemsOf = async (stage: Stage) => (await stage.store.listInbox({ org_id: 'org', limit: 50 })).items
 const reviews = (stage: Stage) => stage.server.requests.filter(request => request.rule === 'review')
-/** The system prompt of the last call that was no review. */
+/** The system prompt of the last call that was not a review. */
 const told = (stage: Stage): string =>
   String(stage.server.requests.findLast(request => request.rule !== 'review')?.body.messages[0]?.content)
 
-test('after its turns a session is looked back over: the memory is written, a skill is proposed, and the log says so', async () => {
+test('a session is reviewed after its turns: the memory is written, and a skill is proposed', async () => {
   await using stage = await setStage({
     scenario: reviewScenario(),
     agent: reviewedAgent,
@@ -74,7 +74,7 @@ test('after its turns a session is looked back over: the memory is written, a sk
 })
 
 /** Promise 14.13: The next session of the same user, and of no other, reads the memory of a review. */
-test('the next session of the same user is told; another user is not', async () => {
+test('the next session of the same user, and of no other, reads the memory', async () => {
   await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent })
   const harness = stage.start()
   await stage.send('sow beans')
@@ -93,7 +93,7 @@ test('the next session of the same user is told; another user is not', async () 
 })
 
 /** Promise 14.3: An accepted skill runs as `/<skill>`, and a rejected one does not. */
-test('an accepted skill is a skill: listed, and run as /<skill>; a rejected one is not, and neither is proposed again', async () => {
+test('an accepted skill is listed and runs as /<skill>, a rejected one does not, and none is proposed again', async () => {
   for (const decision of ['approve', 'reject'] as const) {
     await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent })
     const harness = stage.start()
@@ -111,7 +111,7 @@ test('an accepted skill is a skill: listed, and run as /<skill>; a rejected one 
     await expect(respondInbox(stage.deps, item!.id, { decision: 'approve' }, alice)).rejects.toMatchObject({
       code: 'already_answered',
     })
-    // The decision wakes nothing and costs no turn.
+    // The decision wakes no session and starts no turn.
     expect(await stage.session()).toMatchObject({
       last_event_id: before,
       status: 'completed',
@@ -133,7 +133,7 @@ test('an accepted skill is a skill: listed, and run as /<skill>; a rejected one 
   }
 })
 
-test('a review that finds nothing new leaves an event and no item', async () => {
+test('a review without findings leaves an event and no item', async () => {
   await using stage = await setStage({
     scenario: reviewScenario({ memory: [], skills: [] }),
     agent: reviewedAgent,
@@ -148,7 +148,7 @@ test('a review that finds nothing new leaves an event and no item', async () => 
   expect(await itemsOf(stage)).toEqual([])
 })
 
-test('a review that fails says why and changes nothing', async () => {
+test('a failed review reports the reason and changes nothing', async () => {
   const file = 'what was known\n- The user has a dog\n'
   for (const answer of [say('no JSON at all'), { error: { status: 400, message: 'not today' } }]) {
     await using stage = await setStage({
@@ -173,7 +173,7 @@ test('a review that fails says why and changes nothing', async () => {
   }
 })
 
-test('it is off by default, counts turns, and asks only for what is on', async () => {
+test('a review is off by default, counts turns, and covers only what is enabled', async () => {
   await using off = await setStage({ scenario: reviewScenario() })
   const idle = off.start()
   await off.send('sow beans')
@@ -209,7 +209,7 @@ test('it is off by default, counts turns, and asks only for what is on', async (
 })
 
 /** Promise 14.13: A session stays usable during its review. */
-test('a session stays usable while it is looked back over', async () => {
+test('a session stays usable during its review', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -227,7 +227,7 @@ test('a session stays usable while it is looked back over', async () => {
   await pauseSession(stage.deps, stage.session_id).catch((error: { code: string }) =>
     expect(error.code).toBe('wrong_state'),
   )
-  // One review runs: the turn that ended meanwhile begins no other.
+  // One review runs: the turn that ended meanwhile starts no other.
   expect(reviews(stage)).toHaveLength(1)
   const events = await stage.events()
   expect(checkHistory(events, { settled: true })).toEqual([])
@@ -236,7 +236,7 @@ test('a session stays usable while it is looked back over', async () => {
   expect(typesOf(await stage.events())).not.toContain('inbox.task_complete')
 })
 
-test('the memory is bounded, without secrets, and of what tools gave the reviewer sees nothing', async () => {
+test('the memory is bounded and has no secrets, and the reviewer sees no tool results', async () => {
   const secret = 'sk-abcdefghijklmnopqrstuvwx'
   const memory = [
     `the key is ${secret}`,

@@ -1,6 +1,6 @@
 /**
- * A session that is stopped in the middle of its saga, its worker killed at every commit: rolled back once,
- * no undo twice.
+ * A session stopped in the middle of its saga, its runner killed at every commit: one rollback, and no step
+ * undone twice.
  */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { pauseSession } from '@cairn/sessions'
@@ -13,8 +13,8 @@ import { HANG, sagaOf, setSagaStage, WORK } from './saga-stage.ts'
 const scenario = { rules: [{ steps: [...WORK, HANG] }] }
 
 /**
- * Works until the call that hangs; the worker that did the work is gone before the pause, and the rollback is
- * another one's.
+ * Works until the call that hangs. The runner that did the work stops around the pause, and another one rolls
+ * back.
  */
 const rollBack = (death: Death) =>
   withDeath(
@@ -40,7 +40,7 @@ const rollBack = (death: Death) =>
 
 const undisturbed = await rollBack(null)
 
-test('the undisturbed rollback is sound', () => {
+test('a rollback without a death is sound', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
   expect(undisturbed).toMatchObject({ seen: { cancelled: 1, files: ['as it was', null] }, problems: [] })
   expect(undisturbed.commits).toBe(8)
@@ -48,7 +48,7 @@ test('the undisturbed rollback is sound', () => {
 
 /** Promise 10: Each saga step is undone at most once, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
-  'a rollback killed just $when commit $nth is gone on with, and undoes nothing twice',
+  'a rollback killed just $when commit $nth is resumed and undoes nothing twice',
   async death => {
     const {
       events,
@@ -66,7 +66,7 @@ test.each(oneIn(4, deathsOf(undisturbed.commits)))(
     expect(events.filter(event => event.type === 'saga.compensate')).toHaveLength(1)
     const [ended, ...more] = events.filter(event => event.type === 'saga.complete')
     expect(more).toEqual([])
-    // Killed with an undo under way, nobody knows whether it took effect: an operator is told.
+    // After a death during an undo its effect is unknown, and an operator is notified.
     if (ended?.data.status === 'compensated')
       expect({ files, cancelled }).toEqual({ files: ['as it was', null], cancelled: 1 })
     else
@@ -78,7 +78,7 @@ test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   },
 )
 
-/** A turn that ends in order. */
+/** A turn that completes. */
 const finish = (death: Death) =>
   withDeath(
     {
@@ -94,7 +94,7 @@ const finish = (death: Death) =>
 
 const finished = await finish(null)
 test.each(oneIn(4, deathsOf(finished.commits)))(
-  'a turn killed just $when commit $nth commits one saga, with the same steps',
+  'a turn killed just $when commit $nth commits one saga with the same steps',
   async death => {
     const {
       events,
@@ -105,8 +105,7 @@ test.each(oneIn(4, deathsOf(finished.commits)))(
     expect(problems).toEqual([])
     expect(booked).toBeLessThanOrEqual(1)
     expect(cancelled).toBe(0)
-    // A booking that was cut is a failed step with an unknown outcome; everything else is as if nobody had
-    // died.
+    // An interrupted booking is a failed step with an unknown outcome; everything else is as without a death.
     expect(
       sagaOf(events).map(entry =>
         entry.replace('saga.step_failed book failed', 'saga.step_committed book committed'),
