@@ -1,7 +1,7 @@
 /**
- * Any saga, cut in any way, its workers dying anywhere: committed steps are undone latest first and once at
- * most, what cannot be undone is listed, and the unwinding goes on. Judged by what the outside world saw, not
- * only by the log.
+ * Any saga, cut in any way, with runners that die anywhere: committed steps are undone latest first and at
+ * most once, steps that cannot be undone are listed, and the rollback continues. Judged by what the outside
+ * world saw, not only by the log.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { dyingStore, type When } from '../turn/dying-store.ts'
 import { setStage } from '../turn/stage.ts'
 
 /**
- * `undone`: its undo works; `refused`: its undo says no; `broken`: its undo throws; `bare`: it has none;
+ * `undone`: its undo works; `refused`: its undo fails; `broken`: its undo throws; `bare`: it has none;
  * `fails`: it does not take effect.
  */
 const KINDS = ['undone', 'refused', 'broken', 'bare', 'fails'] as const
@@ -34,7 +34,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   steps: fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }),
   width: fc.integer({ min: 1, max: 3 }),
   cut: fc.constantFrom('pause', 'stop', 'fail'),
-  // An undo is begun and ended: two commits a step.
+  // An undo has a start and an end: two commits per step.
   deaths: fc.array(
     fc.record({
       during: fc.constantFrom('work', 'rollback', 'rollback'),
@@ -158,7 +158,7 @@ async function live({
 
 /** Promise 14.8: Any saga is undone in reverse, each step at most once, with its failures listed. */
 test(
-  'property: whatever a saga did and wherever its workers died, it is undone in reverse, each step once at most, and failures are listed',
+  'property: any saga is undone in reverse, each step at most once, and failures are listed, wherever runners die',
   { timeout: 600_000 },
   async () => {
     await fc.assert(
@@ -171,7 +171,7 @@ test(
         const undone = world.filter(what => what.startsWith('undo ')).map(what => what.slice('undo '.length))
         expect(done, 'nothing is done twice').toEqual([...new Set(done)])
         expect(undone, 'nothing is undone twice').toEqual([...new Set(undone)])
-        // The undos that ran, ran latest first; each undoes something that was done.
+        // The undos ran latest first, and each undoes something that was done.
         expect(undone).toEqual(done.filter(what => undone.includes(what)).toReversed())
         expect(undone.filter(what => what.startsWith('fails') || what.startsWith('bare'))).toEqual([])
 
@@ -192,9 +192,9 @@ test(
         const inReverse = (state: string) => order.filter(id => states.get(id) === state).toReversed()
         expect(report?.data.steps_rolled_back).toEqual(inReverse('compensated'))
         expect(report?.data.failed_steps ?? []).toEqual(inReverse('compensation_failed'))
-        // Every step that took effect is one or the other: nothing is passed over.
+        // Every step that took effect is one or the other: none is skipped.
         expect(inReverse('compensated').length + inReverse('compensation_failed').length).toBe(order.length)
-        // Nobody died: then exactly the steps whose undo works are undone, and all others are listed.
+        // Without a death, exactly the steps whose undo works are undone, and all others are listed.
         if (one.deaths.length === 0) {
           expect(inReverse('compensated')).toHaveLength(one.steps.filter(kind => kind === 'undone').length)
           expect(inReverse('compensation_failed')).toHaveLength(

@@ -17,7 +17,7 @@ const ROLLED_BACK = ['book', 'write_file', 'write_file'].flatMap(name => [
   `saga.step_committed ${name} compensated`,
 ])
 
-test('a turn that ends in order commits its saga: a step for every call that changes something, each in the commits of its call', async () => {
+test('a completed turn commits its saga, with one step per changing call in the commits of that call', async () => {
   const { stage } = await setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] })
   await using _ = stage
   stage.start()
@@ -63,7 +63,7 @@ test('a turn that ends in order commits its saga: a step for every call that cha
 })
 
 /** Promise 14.8: A session writes `saga.start` once per saga, not per turn. */
-test('a saga is activated once, when the session starts: turns without a step share it, and the turn that has steps commits it', async () => {
+test('a saga starts once with the session, and the turn that has steps commits it', async () => {
   const { stage } = await setSagaStage({
     rules: [
       { when: { user: 'book' }, steps: [{ tool_calls: [tool('book', { value: 'room' })] }, say('booked')] },
@@ -90,7 +90,7 @@ test('a saga is activated once, when the session starts: turns without a step sh
 })
 
 /** Promise 10.6: Every event of a saga step names its compensation. */
-test('a step names what undoes it from its beginning to its end', async () => {
+test('every event of a step names its compensation', async () => {
   const { stage } = await setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] })
   await using _ = stage
   stage.start()
@@ -110,7 +110,7 @@ test('a step names what undoes it from its beginning to its end', async () => {
 /**
  * Promise 14.8: A pause undoes the committed steps in reverse order, both files and declared compensations.
  */
-test('a pause rolls back in reverse: content is restored, a created file is gone, the declared undo ran', async () => {
+test('a pause rolls back in reverse: restores content, removes a created file and runs the declared undo', async () => {
   const { stage, booked, file } = await setSagaStage(working)
   await using _ = stage
   const harness = stage.start()
@@ -148,14 +148,14 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   expect(await stage.session()).toMatchObject({ status: 'paused', lease: null })
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(await stage.store.check()).toEqual([])
-  // The call that was cut is closed when the turn goes on, and not run again under a saga that is over.
+  // When the turn continues, the interrupted call is closed and not repeated under an ended saga.
   await stage.send('again')
   await resumeSession(stage.deps, stage.session_id)
   await stage.next('session.complete')
   const all = await stage.events()
   expect(sagaOf(all).slice(-2)).toEqual(['saga.complete', 'saga.start'])
   expect(stage.ran.filter(value => value === 'hang:1')).toHaveLength(1)
-  // The model is told before it reads what was said since, and nothing of it is answered for its own sake.
+  // The model gets the message before it reads what was said since, and no answer is generated for it alone.
   const told = stage.server.requests.at(-1)?.body.messages.map(message => String(message.content)) ?? []
   expect(told.slice(-2)).toEqual([
     expect.stringMatching(
@@ -166,7 +166,7 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   expect(checkHistory(all, { settled: true })).toEqual([])
 })
 
-test('a stop rolls back and leaves the session active; a message that comes meanwhile waits for it', async () => {
+test('a stop rolls back and leaves the session active, and a message that arrives meanwhile waits for it', async () => {
   const { stage, file } = await setSagaStage(working)
   await using _ = stage
   stage.start()
@@ -184,7 +184,7 @@ test('a stop rolls back and leaves the session active; a message that comes mean
 })
 
 /** Promise 6: A model that continues after a rollback is informed of what was undone. */
-test('a rollback is news for the model, and nothing that it is asked about', async () => {
+test('a rollback adds a message for the model and starts no model call', async () => {
   const { stage } = await setSagaStage(working)
   await using _ = stage
   const harness = stage.start()
@@ -203,7 +203,7 @@ test('a rollback is news for the model, and nothing that it is asked about', asy
 })
 
 /** Promise 10: A recoverable tool error rolls nothing back. */
-test('a session that fails rolls back; a tool that fails does not', async () => {
+test('a session that fails rolls back, and a tool that fails does not', async () => {
   const { stage, file } = await setSagaStage({
     rules: [
       {
@@ -232,7 +232,7 @@ test('a session that fails rolls back; a tool that fails does not', async () => 
 })
 
 /** Promise 13.4: A failed compensation is listed, and the rollback continues. */
-test('an undo that fails and a tool without one are listed, the unwinding goes on, and the saga is escalated', async () => {
+test('a failed undo and a tool without one are listed, the rollback continues, and the saga is escalated', async () => {
   const { stage, booked, file } = await setSagaStage({
     rules: [{ steps: [...WORK, call('note', 'for ever'), HANG] }],
   })
@@ -261,7 +261,7 @@ test('an undo that fails and a tool without one are listed, the unwinding goes o
 })
 
 /** Promise 14.8: A session without sagas writes no saga event. */
-test('without sagas there is no event of one, and a pause undoes nothing', async () => {
+test('without sagas there is no saga event, and a pause undoes nothing', async () => {
   const { stage, file } = await setSagaStage(working, { enabled: false })
   await using _ = stage
   const harness = stage.start()
@@ -275,7 +275,7 @@ test('without sagas there is no event of one, and a pause undoes nothing', async
 })
 
 /** Promise 14.8: A pause before the first step reports no rollback. */
-test('a pause before any step ends the saga and reports no rollback: there was nothing to compensate', async () => {
+test('a pause before the first step ends the saga and reports no rollback', async () => {
   const { stage } = await setSagaStage({
     rules: [{ when: { user: 'again' }, answer: say('hello') }, { answer: { hang: true } }],
   })

@@ -1,6 +1,6 @@
 /**
- * An undo that the operator declared, through a real MCP server: a process of its own that keeps its own
- * books.
+ * A compensation that the operator declared, through a real MCP server: a separate process with its own
+ * ledger.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ async function run(death: Death) {
 }
 
 /** Promise 10: A compensation runs once through a real MCP server, wherever the runner dies. */
-test('bookings are cancelled by their own ids, latest first; one that the hotel refuses is listed and the others go on', async () => {
+test('bookings are cancelled by their own ids, latest first, and a refused one is listed while the others continue', async () => {
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const { seen: ledger, events, commits, problems } = await run(null)
   expect(ledger).toEqual([
@@ -90,7 +90,7 @@ test('bookings are cancelled by their own ids, latest first; one that the hotel 
     /^The work failed .*\nUndone: mcp__hotel__book \(.+\), mcp__hotel__book \(.+\)\.\nNot undone, so the effect may still be there: mcp__hotel__book \(.+\)\.$/s,
   )
 
-  // A worker that dies while the hotel cancels: the next one never asks it twice.
+  // A runner that dies while the hotel cancels: the next one never repeats the cancellation.
   for (const death of deathsOf(commits).slice(-8)) {
     const { seen, events: log } = await run(death)
     expect(checkHistory(log, { settled: true })).toEqual([])

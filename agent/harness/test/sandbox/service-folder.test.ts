@@ -1,4 +1,4 @@
-/** What a service that was killed leaves behind, and who may remove it. */
+/** What a killed service leaves behind, and which service may remove it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { makeFolder } from '../tools/tool-context.ts'
 
 const SOURCE = new URL('../../src/sandbox/service-folder.ts', import.meta.url).href
 
-/** A process with a folder of its own, which says where that is. */
+/** A process with its own folder, which prints the path. */
 async function startService(parent: string) {
   const script =
     `const { openServiceFolder } = await import('${SOURCE}');` +
@@ -26,7 +26,7 @@ async function startService(parent: string) {
   return { path: path.toString().trim(), kill }
 }
 
-/** A process that a box of the service at `folder` could have left. */
+/** A process that a sandbox of the service at `folder` could have left. */
 function leave(folder: string) {
   const child = spawn('sleep', ['600'], { env: { [SERVICE_VARIABLE]: folder }, stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -35,7 +35,7 @@ function leave(folder: string) {
   return id
 }
 
-test('what a killed service left is removed, its processes ended; those of one that lives stay', async () => {
+test('removes the folder of a killed service and ends its processes, but not those of a live one', async () => {
   const parent = makeFolder('temp')
   const dead = await startService(parent)
   const live = await startService(parent)
@@ -52,7 +52,7 @@ test('what a killed service left is removed, its processes ended; those of one t
   expect(others.map(isRunning)).toEqual([true, true, true])
 })
 
-test('a folder that only has the name is left alone, and so is what a link leads to', async () => {
+test('keeps a folder that only has the name, and the target of a link', async () => {
   const parent = makeFolder('temp')
   const elsewhere = makeFolder('elsewhere')
   writeFileSync(join(elsewhere, 'machine'), hostname())
@@ -66,7 +66,7 @@ test('a folder that only has the name is left alone, and so is what a link leads
   expect(readdirSync(elsewhere)).toEqual(['machine'])
 })
 
-test('a service that ends takes its folder with it', async () => {
+test('a service removes its folder when it ends', async () => {
   const parent = makeFolder('temp')
   const folder = await openServiceFolder(parent)
   folder.make('p')

@@ -1,6 +1,7 @@
 /**
- * Whoever acts on a schedule dies just before and after each of its commits, on both stores: one run for the
- * slot, told once, and the slots that passed meanwhile accounted for.
+ * The process that acts on a schedule dies just before and after each of its commits, on both stores: each
+ * scheduled time has one run, each result is delivered once, and the times that passed meanwhile are
+ * recorded.
  */
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
@@ -31,7 +32,7 @@ const SCENARIO = {
   ],
 }
 
-describe.each(STORES)('on %s, whoever fires a slot dies', (_, open) => {
+describe.each(STORES)('on %s, the process that fires a timer dies', (_, open) => {
   test.each(['before', 'after'] as const)('just %s its commit', async when => {
     const wall = makeWall()
     const place = await open(wall.now)
@@ -43,7 +44,7 @@ describe.each(STORES)('on %s, whoever fires a slot dies', (_, open) => {
     const [timer] = await place.store.coordination.claimTimers('dead', 50, 30_000)
     if (timer === undefined) throw new Error('nothing is due')
     await expect(fireTimer({ ...deps, store: dying.store }, timer)).rejects.toThrow('dead')
-    // Its claim stands between the slot and everybody else, for a while.
+    // Its claim blocks all other processes from this scheduled time, for a while.
     expect(await fireDue(deps)).toBe(0)
     wall.advance(31_000)
     expect(await fireDue(deps)).toBe(when === 'before' ? 1 : 0)
@@ -95,14 +96,14 @@ const play = (death: Death, open?: OpenStore) =>
     open,
   )
 
-describe('the worker of a run dies', async () => {
+describe('the runner of a scheduled run dies', async () => {
   const { commits } = await play(null)
   const deaths = deathsOf(commits)
 
   async function judge(death: Death, open?: OpenStore): Promise<void> {
     const { seen, problems } = await play(death, open)
     expect(problems).toEqual([])
-    // One that had begun a call that must not be made twice fails it, and the model goes on.
+    // An interrupted call that must not be repeated fails, and the model continues.
     expect(seen.runs).toEqual(['success success'])
     for (const log of seen.logs.values()) expect(checkHistory(log, { settled: true })).toEqual([])
     expect(checkTree(seen.logs)).toEqual([])
@@ -111,8 +112,8 @@ describe('the worker of a run dies', async () => {
   /**
    * Promise 14.17: A schedule starts one run and delivers one result, even if the process dies at any commit.
    */
-  test.each(oneIn(4, deaths))('just $when commit $nth, and it is told once', death => judge(death))
-  test.each(oneIn(8, deaths))('on Postgres, just $when commit $nth, and it is told once', death =>
+  test.each(oneIn(4, deaths))('just $when commit $nth, and the result is delivered once', death => judge(death))
+  test.each(oneIn(8, deaths))('on Postgres, just $when commit $nth, and the result is delivered once', death =>
     judge(death, onPostgres),
   )
 })

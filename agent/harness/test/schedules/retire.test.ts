@@ -1,4 +1,4 @@
-/** Sessions of runs that ended long ago are archived, and those of an archived session before it. */
+/** Sessions of runs that ended long ago are archived; archiving a session archives its runs first. */
 import type { LogStore } from '@cairn/log'
 import { addMessage, archiveSession, runSchedule, stopSession } from '@cairn/sessions'
 import { checkTree } from '@cairn/state'
@@ -35,7 +35,7 @@ describe.each(STORES)('on %s', (_, open) => {
       stage,
       deps,
       store: place.store,
-      /** Runs by hand, one after the other, that end where they stand. */
+      /** Starts runs by hand, one after the other, and stops each at once. */
       async run(times: number): Promise<string[]> {
         const { id } = await addSchedule(deps, stage.session_id, { cron: '0 0 29 2 *' })
         for (let nth = 0; nth < times; nth++) {
@@ -55,7 +55,7 @@ describe.each(STORES)('on %s', (_, open) => {
   const statusOf = async (store: LogStore, ids: readonly string[]) =>
     Promise.all(ids.map(async id => (await store.getSession(id))?.status))
 
-  test('a run is archived so long after its end, by whoever claims its timer, and its log stays', async () => {
+  test('a run is archived keep_runs_days after its end, by any process that claims its timer, and its log stays', async () => {
     await using at = await begin()
     const { deps, wall, store } = at
     const runs = await at.run(2)
@@ -76,14 +76,14 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Sessions of old scheduled runs are archived unless someone continues them. */
-  test('one that a person goes on with stays, until nobody has for as long', async () => {
+  test('a run that a person continues stays until it was unused for as long', async () => {
     await using at = await begin()
     const { deps, wall, store } = at
     const runs = await at.run(1)
     const [session_id = ''] = runs
     wall.advance(KEPT - HOUR)
     await addMessage(deps, { session_id, content: 'and then?', principal: alice, on_question: 'pass_over' })
-    // It is active: nobody is at work on it, and it may be so for long.
+    // It is active without a runner, which may last.
     wall.advance(2 * KEPT)
     await fireDue(deps)
     expect(await statusOf(store, runs)).toEqual(['active'])
@@ -100,7 +100,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Archiving a session with thousands of runs blocks no other commit. */
-  test('of an archived session the runs are archived first, each in a commit of its own', async () => {
+  test('archiving a session archives its runs first, each in its own commit', async () => {
     await using at = await begin()
     const { deps, store, stage } = at
     const runs = await at.run(60)

@@ -1,4 +1,4 @@
-/** Runs of schedules, on both stores: begun in one commit, each with one loop.result on the session above. */
+/** Scheduled runs, on both stores: started in one commit, each with one loop.result in the parent session. */
 import type { LogStore } from '@cairn/log'
 import { checkTree, checkHistory } from '@cairn/state'
 import {
@@ -69,7 +69,7 @@ describe.each(STORES)('on %s', (_, open) => {
   /**
    * Promise 14.17: The session that created a schedule gets each result once and is woken only on request.
    */
-  test('a slot begins a session of its own, whose answer the session above is told once and quietly', async () => {
+  test('a scheduled run is a session of its own whose result the parent session gets once, without a wake-up', async () => {
     await using at = await begin()
     const { stage, store, deps, wall } = at
     stage.start()
@@ -94,7 +94,7 @@ describe.each(STORES)('on %s', (_, open) => {
       status: 'completed',
       parent_id: stage.session_id,
     })
-    // Nobody is woken by it, and the next turn reads it.
+    // It wakes no session, and the next turn reads it.
     expect((await stage.session()).status).toBe('completed')
     await stage.send('and now?')
     const log = await stage.until(
@@ -111,7 +111,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
-  test('with on_result: wake the session above goes on by itself', async () => {
+  test('with on_result: wake the parent session continues by itself', async () => {
     await using at = await begin()
     const { stage, deps, wall } = at
     stage.start()
@@ -129,7 +129,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(checkHistory(log, { settled: true })).toEqual([])
   })
 
-  test('every way that a run ends is told once: with an answer, an error, or going round in circles', async () => {
+  test('a success, an error and a tool loop each deliver one result', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     for (const prompt of ['go round', 'fail'])
@@ -145,7 +145,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(outcomes.toSorted()).toEqual(['failed', 'success', 'tool_loop'])
   })
 
-  test('a run that is stopped, and one that another replaces, say so and are no failures', async () => {
+  test('a stopped and a replaced run are cancelled and do not count as failures', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const { id, created_at } = await addSchedule(deps, stage.session_id, { overlap: 'replace' })
@@ -164,7 +164,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
-  test('one that waits begins in the commit that ends the run before it', async () => {
+  test('a queued run starts in the commit that ends the run before it', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const { id, created_at } = await addSchedule(deps, stage.session_id, { overlap: 'queue', max_runs: 2 })
@@ -184,7 +184,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Five consecutive failures pause a schedule and create an inbox item for a person. */
-  test('failures in a row pause it, a person is asked, and resuming goes on from now', async () => {
+  test('consecutive failures pause a schedule and ask a person, and their answer resumes it', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     stage.start()
@@ -202,7 +202,7 @@ describe.each(STORES)('on %s', (_, open) => {
     })
     wall.advance(HOUR)
     expect(await fireDue(deps)).toBe(0)
-    // It is no matter of the session itself, which goes on.
+    // The item concerns the schedule: the session itself continues.
     const { id: item } = (await store.listInbox({ org_id: alice.org_id, limit: 10 })).items[0] ?? { id: '' }
     await respondInbox(deps, item, { completed: true }, alice)
     expect(await store.coordination.schedule(id)).toMatchObject({ status: 'active', state: { failures: 0 } })
@@ -213,7 +213,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: After an outage a schedule starts one run, not a burst. */
-  test('an outage of a minute, an hour and three days: one run, and every slot is accounted for', async () => {
+  test('an outage of a minute, an hour or three days causes one run, and every missed time is counted', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     for (const outage of [MINUTE, HOUR, 72 * HOUR]) {
@@ -230,7 +230,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Setting the clock back repeats no scheduled run. */
-  test('a clock that is set back an hour brings nothing twice', async () => {
+  test('setting the clock back an hour repeats no run', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const { id, created_at } = await addSchedule(deps, stage.session_id)
@@ -250,7 +250,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Processes with different clocks start each scheduled run once. */
-  test('two processes whose clocks are 3 s apart begin each slot once', async () => {
+  test('two processes with clocks 3 s apart start each scheduled run once', async () => {
     await using at = await begin()
     const { stage, deps, wall, store, place } = at
     const ahead = (): number => wall.now() + 3000
@@ -270,7 +270,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
-  test('a paused session leaves a trace of every slot, a stop spares its runs, an archived one has none', async () => {
+  test('a paused session records its skipped runs, and archiving it cancels its schedules and archives their runs', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const { id, created_at } = await addSchedule(deps, stage.session_id)
@@ -294,7 +294,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await fireDue(deps)).toBe(0)
   })
 
-  test('a loop at the limit of its session is refused in its reply, and the session goes on', async () => {
+  test('/loop at the limit of its session is rejected in its reply, and the session continues', async () => {
     await using at = await begin()
     const { stage, deps, store } = at
     for (let nth = 0; nth < CONFIG.schedules.max_per_session; nth++) await addSchedule(deps, stage.session_id)
@@ -309,7 +309,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
-  test('of a long answer the schedule keeps what its next run is told, and no more', async () => {
+  test('a schedule keeps of a long answer only what its next run reads', async () => {
     await using at = await begin()
     const { stage, deps, store } = at
     stage.start()
@@ -320,7 +320,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(String(state['last_result']).length).toBeLessThanOrEqual(2001)
   })
 
-  test('a run that is replaced wakes its session where its results do', async () => {
+  test('a replaced run wakes its session with on_result: wake', async () => {
     await using at = await begin()
     const { stage, deps, wall } = at
     const harness = stage.start()
@@ -341,7 +341,7 @@ describe.each(STORES)('on %s', (_, open) => {
     ).toEqual(['loop.result', 'session.resume'])
   })
 
-  test('a single run whose time passed while it was paused can still be renamed', async () => {
+  test('a one-time schedule whose time passed during a pause can still be renamed', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const once = new Date(wall.now() + HOUR).toISOString()
@@ -354,7 +354,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
-  test('a disabled owner ends the schedule at its next time', async () => {
+  test('disabling the owner ends the schedule at its next time', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const { id } = await addSchedule(deps, stage.session_id)
@@ -367,7 +367,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Disabling a user or revoking a service account ends its schedules. */
-  test('so does a service account that is revoked or has expired', async () => {
+  test('revoking or expiring a service account ends its schedules', async () => {
     await using at = await begin()
     const { deps, wall, store } = at
     await addAlice(store)

@@ -1,4 +1,4 @@
-/** Contract 11.13: edits of files in whatever encoding, and what becomes of the bytes that they do not name. */
+/** Contract 11.13: edits of files in any encoding, and the bytes outside the replaced text. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
@@ -10,7 +10,7 @@ import { makeContext, runParsed } from '../tools/tool-context.ts'
 const context = makeContext()
 const path = join(context.workspace, 'a')
 
-/** Each place where the passage begins, none within the one before. */
+/** Each position of the passage, without overlaps. */
 function* placesOf(bytes: Buffer, passage: Buffer): Generator<number> {
   for (let at = bytes.indexOf(passage); at !== -1; at = bytes.indexOf(passage, at + passage.length)) yield at
 }
@@ -26,7 +26,7 @@ const passage = fc.string({
   maxLength: 3,
 })
 
-test('property: an edit leaves every byte that it does not name as it was, or changes nothing', async () => {
+test('property: an edit leaves every byte outside the replaced text unchanged, or changes nothing', async () => {
   const tries = rounds(1500, 30_000)
   let broken = 0
   await fc.assert(

@@ -1,7 +1,7 @@
 /**
- * Peers of the service's own connections that break their protocols: servers behind the policy proxy, a
- * browser elsewhere, a process in a sandbox that is gone. Each ends its own connection and never the
- * process (contract 11.12).
+ * Peers of the service's own connections that violate their protocols: servers behind the policy proxy, a
+ * remote browser, a process in a closed sandbox. Each ends its own connection and never the process (contract
+ * 11.12).
  */
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
@@ -74,7 +74,7 @@ test.each(
   Object.entries(ANSWERS).flatMap(([what, [text, status]]) =>
     ['GET', 'HEAD', 'POST'].map(method => ({ what, text, status, method })),
   ),
-)('a server that answers $method with $what ends that request alone', async ({ text, status, method }) => {
+)('a server that answers $method with $what ends only that request', async ({ text, status, method }) => {
   answer = text
   const connection = connect(socket)
   const body = method === 'POST' ? 'Content-Length: 3\r\n\r\nabc' : '\r\n'
@@ -87,7 +87,10 @@ test.each(
   if (status !== null) expect(said).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
 })
 
-/** A relay to a browser that sends `bytes` once a client is there; resolves when the relay let go of it. */
+/**
+ * A relay to a browser that runs `send` when a client has connected. Resolves when the relay has closed the
+ * client.
+ */
 async function relayTo(send: (browser: WebSocket) => void): Promise<void> {
   const server = createHttpServer().listen(0, '127.0.0.1')
   const browsers = new WebSocketServer({ server })
@@ -116,14 +119,14 @@ test.each<readonly [string, (browser: WebSocket) => void]>([
   ['a reserved opcode', browser => rawOf(browser).write(Buffer.from([0x83, 0]))],
   ['a masked frame', browser => rawOf(browser).write(Buffer.from([0x81, 0x80, 0, 0, 0, 0]))],
   ['half of a frame', browser => rawOf(browser).end(Buffer.from([0x81, 0x7e]))],
-])('a browser elsewhere that sends %s ends its own session alone', async (_what, send) => {
+])('a remote browser that sends %s ends only its own session', async (_what, send) => {
   await relayTo(send)
   tally('messages of a hostile browser', 1, uncaught.length)
   expect(uncaught).toEqual([])
 })
 
-test('a process that closes its stdin breaks that pipe alone', async () => {
-  // Without a sandbox around it nothing else holds the reading end of the pipe.
+test('a process that closes its stdin breaks only that pipe', async () => {
+  // Without a sandbox, no other process holds the reading end of the pipe.
   const box = unsandboxed(tagContainer).open({
     id: sandboxId('s1', 'pipes'),
     workspace: makeFolder('pipes'),

@@ -1,6 +1,6 @@
 /**
- * What a command leaves running, in eight ways of getting away, after its end and after a stop; in the box
- * and by every way of holding a command without one.
+ * What a command leaves running after its end or a stop, with eight escape methods, in the sandbox and with
+ * every process container without one.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,12 +26,13 @@ const GETAWAYS: Getaways = {
   'by execve without an environment': sleep => `(exec -c setsid ${sleep} >/dev/null 2>&1) &`,
 }
 
-/** Seconds that no other process of the machine sleeps: they are a name. */
+/** A number of seconds that no other process of the machine sleeps: it identifies the sleep. */
 let unique = process.pid * 1000
 const nextName = (): string => `1${(unique += 1)}`
 
 /**
- * All ways at once, in a call that ends by itself or is stopped once all of them run. Says which survived.
+ * Runs all methods at once, in a call that ends by itself or is stopped once all of them run. Returns the
+ * methods that survived.
  */
 async function attack(
   [kind, sandbox]: readonly [string, SandboxProvider],
@@ -49,7 +50,7 @@ async function attack(
   if (isStopped) stop.abort(new Error('the session was stopped'))
   else writeFileSync(join(context.workspace, 'go'), '')
   await (isStopped ? expect(call).rejects.toThrow('the session was stopped') : call)
-  // At once: the end of the call is a promise, not a hope.
+  // At once: the call may only end after them.
   const left = await find()
   for (const sleeper of left) await sleeper.end()
   return ways.filter(({ name }) => left.some(sleeper => sleeper.name === name)).map(({ how }) => how)
@@ -78,7 +79,7 @@ describe.each(kinds)('%s', (kind, sandbox) => {
     ['the end of its call', false],
     ['a stop', true],
   ])(
-    'nothing that a command starts outlives %s, in whichever of eight ways it gets away',
+    'no process that a command starts outlives %s, with any of eight escape methods',
     async (_, isStopped) => {
       for (let round = 0; round < rounds(1, 20); round += 1) {
         const survivors = await attack([kind, sandbox], GETAWAYS, isStopped)
@@ -91,13 +92,13 @@ describe.each(kinds)('%s', (kind, sandbox) => {
   )
 })
 
-test('every way of holding a command was there to be tried, as it is on a Debian', () => {
+test('every process container of a Debian machine was available to be tested', () => {
   expect(holders.flatMap(([kind, holder]) => (holder === null ? [] : [kind]))).toEqual(
     expect.arrayContaining(['pid namespace', 'subreaper', 'marks']),
   )
 })
 
-test('marks alone lose what also leaves the workspace, which is why they are the last resort', async () => {
+test('marks alone miss a process that also leaves the workspace, so they are the last resort', async () => {
   const elsewhere = { elsewhere: (sleep: string) => `(cd / && env -i setsid ${sleep} >/dev/null 2>&1 &)` }
   expect(await attack(['marks', unsandboxed(tagContainer)], elsewhere, false)).toEqual(['elsewhere'])
   for (const held of kinds.slice(0, -1)) expect(await attack(held, elsewhere, false)).toEqual([])

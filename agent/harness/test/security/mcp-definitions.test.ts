@@ -1,6 +1,6 @@
 /**
- * An approval of a tool of an MCP server covers the definition that the person saw, and no other
- * (contract 10). Whatever a server changes afterwards, the approval does not run it.
+ * An approval of a tool of an MCP server covers only the definition that the person saw (contract 10).
+ * Whatever a server changes afterwards, the approval does not run it.
  */
 import type { ServerResponse } from 'node:http'
 import { Config } from '@cairn/protocol'
@@ -17,7 +17,7 @@ type Rug = {
   server: RawServer
   mcp: McpServers
   logged: string[]
-  /** The server defines its tools anew, and says so where `announce` is set. */
+  /** The server redefines its tools, and announces it when `announce` is set. */
   define(tools: readonly Definition[], announce?: boolean): void
 }
 const CHANGED = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n'
@@ -94,7 +94,7 @@ const CHANGES: Record<string, { tools: Definition[]; announce?: boolean }> = {
 }
 
 /** Promise 10.12: An approval of an MCP tool covers only the definition that was shown. */
-test('whatever a server changes after an approval, the approval runs nothing and is not spent', async () => {
+test('after any change of the tool by its server, an approval runs nothing and is not spent', async () => {
   const unexpected: string[] = []
   for (const [what, { tools, announce }] of Object.entries(CHANGES)) {
     await using bench = await makeBench()
@@ -103,7 +103,7 @@ test('whatever a server changes after an approval, the approval runs nothing and
     await bench.respond('approve')
     const stale = deps(bench, rug)
     rug.define(tools, announce)
-    // A turn that began before the change holds the earlier tool.
+    // A turn that started before the change has the earlier tool.
     const { status, content } = await callTool(stale, paying())
     if (paid(rug) > 0) unexpected.push(`${what}: the tool ran`)
     if (status !== 'failed' || !/changed the definition of 'pay'/.test(content ?? ''))
@@ -114,7 +114,7 @@ test('whatever a server changes after an approval, the approval runs nothing and
       if (next.status !== 'gated' || paid(rug) > 0)
         unexpected.push(`${what}: ${next.status} with the new tool`)
     }
-    // What was approved is approved still, once it is what it was.
+    // The approval is valid again once the definition is as it was.
     rug.define([pay])
     const back = await callTool(stale, paying())
     if (back.status !== 'ok' || paid(rug) !== 1)
@@ -124,7 +124,7 @@ test('whatever a server changes after an approval, the approval runs nothing and
   expect(unexpected).toEqual([])
 })
 
-test('a call without an approval goes to no tool whose change the server has announced', async () => {
+test('a call without an approval does not run a tool whose change the server has announced', async () => {
   await using bench = await makeBench()
   const rug = await startRug()
   const before = bench.deps({ checkpoints: null }, rug.mcp.tools())
@@ -137,7 +137,7 @@ test('a call without an approval goes to no tool whose change the server has ann
 })
 
 /** Promise 10.12: A pending approval expires when its MCP server changes the tool. */
-test('an item shows what the server says of the tool; a change lets it expire, and the log says so', async () => {
+test("an item shows the tool's description, and a change expires the item and is logged", async () => {
   await using bench = await makeBench()
   const rug = await startRug()
   await callTool(deps(bench, rug), paying())
@@ -156,7 +156,7 @@ test('an item shows what the server says of the tool; a change lets it expire, a
   await expect(bench.respond('approve')).rejects.toThrow()
 })
 
-test('with pins only the pinned definitions are offered, and what is left out is named with its hash', async () => {
+test('with pins offers only the pinned definitions, and logs the others with their hash', async () => {
   const hashOf = async (tool: Definition): Promise<string> =>
     (await startRug({}, [tool])).mcp.tools()[0]?.definition?.hash ?? ''
   const refund = { ...pay, name: 'refund' }
@@ -177,7 +177,7 @@ test('with pins only the pinned definitions are offered, and what is left out is
     )
 })
 
-test('a definition that is too large, and a thousand that are large together, leave the others', async () => {
+test('a definition that is too large, or too many large ones, do not affect the others', async () => {
   const large = (name: string, chars: number): Definition => ({
     ...pay,
     name,

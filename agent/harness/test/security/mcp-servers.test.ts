@@ -1,6 +1,6 @@
 /**
- * MCP servers that misbehave in every way we know: each call ends at once, what is read of a server is
- * bounded, and the next call of another server works.
+ * MCP servers that misbehave in every way we know: each call ends at once, reads a bounded amount, and the
+ * next call of another server works.
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -45,7 +45,7 @@ const floods =
 
 const BOMB = gzipSync(Buffer.alloc(200 * MIB, 'x'))
 const TOO_MUCH = /larger than 2 MiB \(max_answer_mb\)/
-/** What a call of `pay` comes to, by what the server does with it. */
+/** The result of a call of `pay`, by what the server does with it. */
 const CALLS: Record<string, { call: Answer; due: RegExp }> = {
   'a JSON answer without an end': {
     call: floods(JSON_TYPE, () => '{"jsonrpc":"2.0","id":9,"result":{"a":"', 'x'.repeat(65_536)),
@@ -128,7 +128,7 @@ const CALLS: Record<string, { call: Answer; due: RegExp }> = {
   },
 }
 
-/** Counts what this process writes into the standard input of its children. */
+/** Counts what this process writes to the standard input of its children. */
 function watchReplies(): { written: () => number } {
   let written = 0
   const write = vi.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
@@ -164,7 +164,7 @@ async function callOf(mcp: McpServers, name = 'mcp__x__pay'): Promise<string> {
 }
 
 /** Promise 14.6: An MCP call ends and reads a bounded amount, whatever the server answers. */
-test('whatever a server answers to a call, the call ends at once, and little of the answer is read', async () => {
+test('whatever a server answers to a call, the call ends at once and reads a bounded amount', async () => {
   const unexpected: string[] = []
   let tried = 0
   for (let round = 0; round < rounds(1, 10); round += 1)
@@ -188,7 +188,7 @@ test('whatever a server answers to a call, the call ends at once, and little of 
       )
       const took = performance.now() - began
       if (!due.test(said)) unexpected.push(`${what}: ${said.slice(0, 200)}`)
-      // Beside the two MiB, what the sockets of both sides hold.
+      // The two MiB, plus the buffers of both sockets.
       if (sent() > 16 * MIB) unexpected.push(`${what}: ${sent()} bytes were taken`)
       if (took > 20_000) unexpected.push(`${what}: it took ${took} ms`)
       await mcp.stop()
@@ -197,7 +197,7 @@ test('whatever a server answers to a call, the call ends at once, and little of 
   expect(unexpected).toEqual([])
 })
 
-test('a server that ends its stream of events at once, and asks for the next without a pause, gets few', async () => {
+test('a server that ends its event stream at once and asks for no retry delay gets few reconnects', async () => {
   await using server = await startRawServer({
     ...sound,
     GET: (_, response) => void response.writeHead(200, SSE).end('retry: 0\n\n'),
@@ -211,7 +211,7 @@ test('a server that ends its stream of events at once, and asks for the next wit
 
 const REQUESTS = ['ping', 'roots/list', 'sampling/createMessage', 'elicitation/create', 'no/such']
 
-test('a server that asks the client twenty thousand things gets a hundred answers', async () => {
+test('a server that sends the client 20,000 requests gets about a hundred answers', async () => {
   await using server = await startRawServer({
     ...sound,
     'tools/call': (request, response) => {
@@ -231,7 +231,7 @@ test('a server that asks the client twenty thousand things gets a hundred answer
   expect(server.asked.length - before).toBeLessThan(130)
 })
 
-test('names of tools with line ends, escape sequences and a megabyte reach neither the model nor the log as such', async () => {
+test('tool names with line ends, escape sequences or a megabyte reach neither the model nor the log unchanged', async () => {
   const names = [
     'a\nINFO all is well',
     'b\u001B[2J',
@@ -267,7 +267,7 @@ test('names of tools with line ends, escape sequences and a megabyte reach neith
 
 const writes = (code: string): string[] => [
   '-e',
-  // Answers the opening, and does what it likes with a call.
+  // Answers the initialization, and does what it likes with a call.
   `const say = m => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n')
    require('readline').createInterface({ input: process.stdin }).on('line', line => {
      const { id, method } = JSON.parse(line)
@@ -277,7 +277,7 @@ const writes = (code: string): string[] => [
    })`,
 ]
 
-test('a server over stdio that asks without an end and reads no answer costs no memory for the answers', async () => {
+test('a stdio server that floods requests and reads no answers uses no memory for the answers', async () => {
   const ask = `process.stdin.pause(); setInterval(() => {
     for (let id = 0; id < 500; id++) say({ id, method: 'ping' })
   }, 1)`
@@ -302,7 +302,7 @@ test('a server over stdio that asks without an end and reads no answer costs no 
 })
 
 test.each(['none', 'box'] as const)(
-  'a line without an end over stdio (sandbox: %s) ends the server, and nothing else',
+  'an endless line over stdio (sandbox: %s) ends only that server',
   async sandbox => {
     await using server = await startRawServer(sound)
     const dataDir = makeFolder('mcp')

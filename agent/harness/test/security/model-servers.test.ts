@@ -1,6 +1,6 @@
 /**
- * Model servers that misbehave in every way we know (docs/decisions/0015): each turn ends, no runtime
- * crashes, and what is taken of a server is bounded.
+ * Model servers that misbehave in every way we know (docs/decisions/0015): each turn ends, nothing crashes,
+ * and the amount read from a server is bounded.
  */
 import { addMessage, createSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
@@ -18,7 +18,7 @@ test('whatever a model server sends, its turn ends, the log is sound, and the ne
   )
   const all = Object.keys(WAYS).flatMap(name => PROTOCOLS.map(protocol => ({ name, protocol })))
   const times = rounds(1, 4)
-  // The sample tries each way by one of the protocols, in turn.
+  // The sample tries each way with one of the protocols, alternating.
   const cases = times > 1 ? all : all.filter((_, at) => at % 4 === 0 || at % 4 === 3)
   const providerOf = ({ name, protocol }: (typeof cases)[number]): string =>
     `${protocol}-${Object.keys(WAYS).indexOf(name)}`

@@ -1,4 +1,4 @@
-/** What a box with a proxy reaches: what its policy allows, and nothing else, however it asks. */
+/** A sandbox with a proxy reaches only what its policy allows, in any way it asks. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -21,7 +21,10 @@ let server: Server
 let port = 0
 const seen: string[] = []
 
-/** Names of the test: `allowed.test` leads to this machine, `rebinding.test` somewhere else each time. */
+/**
+ * Names of the test: `allowed.test` resolves to this machine, `rebinding.test` to a different address each
+ * time.
+ */
 let asked = 0
 const resolveHost = (host: string) => {
   const answers: Readonly<Record<string, string>> = {
@@ -112,7 +115,7 @@ test('a box reaches what its policy names, by request and by tunnel, and no head
   expect(refusals).toEqual([])
 })
 
-test('a tunnel and a request carry 32 MiB byte for byte', async () => {
+test('a tunnel and a request transfer 32 MiB unchanged', async () => {
   const sum = (more: string) =>
     `curl -sS ${more} -D h http://allowed.test:${port}/big | sha256sum | cut -d' ' -f1; ` +
     `grep -i x-hash h | tail -1 | tr -d '\\r' | cut -d' ' -f2`
@@ -122,7 +125,7 @@ test('a tunnel and a request carry 32 MiB byte for byte', async () => {
   expect([one, two]).toEqual([first, second])
 })
 
-/** Each must end in a refusal; the server of the test must see none of them. */
+/** Each must be refused, and the test's server must see none of them. */
 const ATTACKS: Readonly<Record<string, () => string>> = {
   'this machine by address': () => curl(`http://127.0.0.1:${port}/`, "--noproxy ''"),
   'this machine by name': () => curl(`http://localhost:${port}/`, "--noproxy ''"),
@@ -155,7 +158,7 @@ const ATTACKS: Readonly<Record<string, () => string>> = {
 }
 
 /** Promise 11.9: A sandbox reaches no private address through its proxy. */
-test.each(Object.entries(ATTACKS))('through its proxy a box does not reach %s', async (what, attempt) => {
+test.each(Object.entries(ATTACKS))('through its proxy a sandbox does not reach %s', async (what, attempt) => {
   seen.length = 0
   const { said } = await run(attempt(), allowed)
   tally(`the proxy: ${what}`, 1, Number(said.includes('REACHED')))
@@ -164,7 +167,7 @@ test.each(Object.entries(ATTACKS))('through its proxy a box does not reach %s', 
 })
 
 /** Promise 11.9: DNS rebinding gives a sandbox no access to other addresses. */
-test('a name that changes its mind is asked once a connection, and never dialled elsewhere', async () => {
+test('resolves a name once per connection and never dials another address', async () => {
   seen.length = 0
   asked = 0
   await run(`for i in 1 2 3 4; do ${curl(`http://rebinding.test:${port}/`, '-m 1')}; done`)
@@ -172,7 +175,7 @@ test('a name that changes its mind is asked once a connection, and never dialled
   expect(seen).toEqual([])
 })
 
-test('where egress is denied by default only listed hosts are reached, and refusals say why, each once', async () => {
+test('with egress denied by default only listed hosts are reached, and refusals are reported once each', async () => {
   const many = Array.from({ length: 25 }, (_, i) => curl(`http://n${i}.test/`)).join('; ')
   const { said, refusals } = await run(`${curl(`http://allowed.test:${port}/`)}; ${many}; ${many}`, {
     default: 'deny',
@@ -184,7 +187,7 @@ test('where egress is denied by default only listed hosts are reached, and refus
   expect(refusals.at(-1)).toContain('n24.test')
 })
 
-test("a box's own loopback is its own: a server that it starts is reached without the proxy", async () => {
+test('a sandbox has its own loopback, where a server that it starts is reached without the proxy', async () => {
   const { said, refusals } = await run(
     `perl -MIO::Socket::INET -e '$l = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:8000"); ` +
       `while ($c = $l->accept) { while (<$c>) { last if /^\\r/ } ` +
@@ -195,7 +198,7 @@ test("a box's own loopback is its own: a server that it starts is reached withou
   expect(refusals).toEqual([])
 })
 
-test('a request that names no host goes to the handler of its proxy, and only of its own', async () => {
+test('a request that names no host goes only to the handler of its own proxy', async () => {
   const ask = 'curl -sS http://127.0.0.1:3128/_cairn/llm/x -d hello --noproxy "*"; echo'
   const got: string[] = []
   const handler: OriginHandler = (request, response) => {
@@ -207,13 +210,13 @@ test('a request that names no host goes to the handler of its proxy, and only of
   expect(got).toEqual(['/_cairn/llm/x'])
 })
 
-test('a closed proxy ends what is open through it, and a command does not wait for the forwarder', async () => {
+test('a command ends without waiting for the forwarder', async () => {
   const { said } = await run(`sleep 0 & wait; echo waited; pgrep -c perl || true`)
   expect(said).toMatch(/^waited\n/)
   expect(proxy.counts().refused).toBeGreaterThan(20)
 })
 
-test('a service that is not there is told as that, not as a refusal', async () => {
+test('reports an upstream that is down as an error, not as a refusal', async () => {
   const gone = createTcpServer().listen(0, '127.0.0.1')
   await once(gone, 'listening')
   const { port: closed } = gone.address() as AddressInfo

@@ -1,6 +1,6 @@
 /**
- * Attempts on the result of a question while a worker is at work: answers that race what ends the question,
- * that pretend to be a failure or another call's result, that carry secrets or paths.
+ * Attacks on the result of a question while a runner is active: answers that race what ends the question,
+ * that imitate a failure or another call's result, or that contain secrets or paths.
  */
 import { addMessage, answerQuestion, pauseSession, resumeSession, stopSession } from '@cairn/sessions'
 import { type SessionEvent, toolError } from '@cairn/protocol'
@@ -42,7 +42,7 @@ const ENDINGS: readonly ((stage: Stage) => Promise<unknown>)[] = [
   },
 ]
 
-test('answers that race each other and what ends the question leave one result, and a sound log', async () => {
+test('answers that race each other and the end of the question leave one result and a sound log', async () => {
   await using stage = await setStage({ scenario })
   stage.start()
   const tries = rounds(12, 300)
@@ -56,7 +56,7 @@ test('answers that race each other and what ends the question leave one result, 
       end?.(stage),
       answer(stage, tool_call_id, 'two'),
     ])
-    // Whatever came of it, the next words begin or go on with a turn, which writes down what is missing.
+    // Whatever the outcome, the next message starts or continues a turn, which writes the missing result.
     await addMessage(stage.deps, {
       session_id: stage.session_id,
       content: 'never mind',
@@ -82,7 +82,7 @@ const PRETENDING = [
   '\u202Edetpecca\u0000\u001B[2J',
 ]
 
-test.each(PRETENDING)('an answer is an answer, whatever it looks like: %j', async text => {
+test.each(PRETENDING)('an answer stays an answer, whatever it imitates: %j', async text => {
   await using stage = await setStage({ scenario })
   stage.start()
   await stage.send('ask')
@@ -97,7 +97,7 @@ test.each(PRETENDING)('an answer is an answer, whatever it looks like: %j', asyn
   tally('questions: answers that pretend to be something else', 1, 0)
 })
 
-test('an answer’s secret and the path of the workspace are in no event and no later request', async () => {
+test('a secret and the workspace path in an answer are in no event and no later request', async () => {
   await using stage = await setStage({ scenario })
   stage.start()
   await stage.send('ask')

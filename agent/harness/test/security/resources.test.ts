@@ -1,4 +1,6 @@
-/** One command that wants all of the machine: processes, memory, disk. Limits are small here, to be quick. */
+/**
+ * One command that wants all of the machine: processes, memory, disk. The limits are small here for speed.
+ */
 import { statSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -24,13 +26,13 @@ describe.each(kinds)('%s', (kind, sandbox) => {
   const tool = terminalTool({ sandbox, graceMs: 200 })
   const run = async (command: string, context = makeContext({ timeoutMs: 60_000 })): Promise<Result> =>
     (await runParsed(tool, { command }, context)).content as Result
-  /** Counts the attempt, then tells whether it was held. */
+  /** Counts the attempt and returns whether the limit was enforced. */
   const held = (what: string, isHeld: boolean): boolean => {
     tally(`resources ${kind}: ${what}`, 1, Number(!isHeld))
     return isHeld
   }
 
-  test('800 processes at once are not had', async () => {
+  test('does not run 800 processes at once', async () => {
     const { error, output } = await run(
       'for n in $(seq 800); do sleep 30 & done 2>/dev/null; echo "all $(jobs -p | wc -l)"; wait',
     )
@@ -40,7 +42,7 @@ describe.each(kinds)('%s', (kind, sandbox) => {
     ).toBe(true)
   })
 
-  test('one process does not have more memory than its command', async () => {
+  test('one process cannot use more memory than its command', async () => {
     const { exit_code, output, error } = await run(
       `perl -e '$x = "x" x (600 * 1024 * 1024); print "had it\\n"' 2>&1`,
     )
@@ -52,21 +54,21 @@ describe.each(kinds)('%s', (kind, sandbox) => {
    * Promise 11.11: A command that exceeds its limit of processes, memory or file size ends without harming
    * the machine.
    */
-  test('many processes together do not have more memory than their command', async () => {
+  test('many processes together cannot use more memory than their command', async () => {
     const one = `perl -e '$x = "x" x (40 * 1024 * 1024); sleep 30; print "had it\\n"' &`
     const { error, output } = await run(`${one.repeat(8)} wait`)
     expect(error).toContain('the command used more than 128 MB of memory and was killed')
     expect(held('memory of many', !/^had it$/m.test(output))).toBe(true)
   })
 
-  test('a file does not grow beyond its limit', async () => {
+  test('a file cannot grow beyond its limit', async () => {
     const context = makeContext()
     const { exit_code } = await run('head -c 30000000 /dev/zero > big', context)
     expect(exit_code).not.toBe(0)
     expect(held('one file', statSync(join(context.workspace, 'big')).size <= 4 * 2 ** 20)).toBe(true)
   })
 
-  test('files are not opened beyond their limit', async () => {
+  test('a process cannot open more files than its limit', async () => {
     const { output } = await run(
       `perl -e 'my @f; while (open(my $f, "<", "/dev/null")) { push @f, $f } print scalar @f'`,
     )
@@ -74,7 +76,7 @@ describe.each(kinds)('%s', (kind, sandbox) => {
   })
 })
 
-test('Node starts in a box whose processes together may use less than it reserves', async () => {
+test('Node starts in a sandbox with less memory than Node reserves', async () => {
   const node = process.execPath
   const box = (await sandboxed({ memory_mb: 128 })).open({
     id: 'small',
@@ -91,7 +93,7 @@ test('Node starts in a box whose processes together may use less than it reserve
   await box.close()
 })
 
-test('memory that is used as a disk has its bounds in the box', async () => {
+test('tmpfs in the sandbox is limited', async () => {
   const tool = terminalTool({ sandbox: await sandboxed({ ...LIMITS, file_mb: 1024 }) })
   const fill = (path: string) => `head -c 200000000 /dev/zero > ${path} 2>/dev/null; stat -c %s ${path}`
   const { content } = await runParsed(
@@ -128,7 +130,7 @@ describe('the quota of a workspace', async () => {
    * Promise 11.11: A command over the workspace quota gets an error, and nothing is written until there is
    * space.
    */
-  test('a command that goes over it has an error, and nothing is written until there is space again', async () => {
+  test('a command over the quota gets an error, and nothing is written until there is space again', async () => {
     const { run, write, edit, path } = make()
     const over = await run('head -c 6000000 /dev/urandom > big')
     expect(over.error).toMatch(/^Tool execution failed: the workspace is over its quota: \d+ MB of 4/)
@@ -149,21 +151,21 @@ describe('the quota of a workspace', async () => {
     tally('the quota: bytes', 3, 0)
   })
 
-  test('a command that writes on and on is ended soon after it went over', async () => {
+  test('a command that keeps writing is ended soon after it exceeds the quota', async () => {
     const { run } = make()
     const { error } = await run('n=0; while :; do n=$((n + 1)); head -c 500000 /dev/urandom > f$n; done')
     expect(error).toContain('the workspace is over its quota')
     tally('the quota: a writer without end', 1, 0)
   })
 
-  test('20,000 files are not made', async () => {
+  test('20,000 files cannot be created', async () => {
     const { run, context } = make()
     const { error } = await run('for n in $(seq 20000); do : > f$n; done; sleep 5')
     expect(error).toContain('files and folders of 200')
     tally('the quota: files', 1, Number(readdirSync(context.workspace).length >= 20_000))
   })
 
-  test('what is hidden in a closed folder, under a second name or deep down is counted', async () => {
+  test('the quota counts closed folders, hard links and deep folders', async () => {
     const closed = make()
     await closed.run('mkdir d && head -c 3000000 /dev/urandom > d/big && chmod 000 d')
     expect((await closed.run('head -c 3000000 /dev/urandom > big')).error).toContain('over-full')
@@ -177,7 +179,7 @@ describe('the quota of a workspace', async () => {
     tally('the quota: hidden', 3, 0)
   })
 
-  test('a file tool is refused what does not fit, and let through what shrinks', async () => {
+  test('a file tool rejects a write over the quota and allows one that frees space', async () => {
     const { write, edit, path, context } = make()
     await write('a.txt', 'a'.repeat(3_000_000))
     await expect(write('b.txt', 'b'.repeat(3_000_000))).rejects.toThrow('the workspace is over its quota')

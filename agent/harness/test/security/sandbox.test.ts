@@ -1,4 +1,4 @@
-/** Attempts from within the box at the machine around it: its network, its files, its processes. */
+/** Attacks from within the sandbox on the machine around it: its network, its files, its processes. */
 import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
@@ -22,7 +22,7 @@ const run = async (
   return String((content as { output: unknown }).output)
 }
 
-/** Says a word to whoever connects. */
+/** Sends a word to every client. */
 async function listen(target: { port: number; host: string } | { path: string }): Promise<Server> {
   const server = createServer(socket => socket.end('REACHED\n'))
   server.listen(target)
@@ -43,7 +43,7 @@ afterAll(() => servers.forEach(server => server.close()))
 const ownAddresses = Object.values(networkInterfaces()).flatMap(found =>
   (found ?? []).filter(({ family }) => family === 'IPv4').map(({ address }) => address),
 )
-/** bash has a client of its own; whatever else is installed is tried too. */
+/** bash has its own client; other installed clients are tried, too. */
 const dial = (host: string, to: number) =>
   [
     `(exec 3<>/dev/tcp/${host}/${to} && timeout 2 cat <&3) 2>&1`,
@@ -68,16 +68,16 @@ const TARGETS = {
 }
 
 /** Promise 11.9: A sandboxed command reaches no port, metadata address or abstract socket. */
-test.each(Object.entries(TARGETS))('a boxed command does not reach %s', async (what, attempt) => {
+test.each(Object.entries(TARGETS))('a sandboxed command does not reach %s', async (what, attempt) => {
   const said = await run(attempt())
   const reached = /REACHED|instance-id|^\d+\.\d+\.\d+\.\d+ +example/m.test(said)
   tally(`the box: ${what}`, 1, Number(reached))
   expect(said).not.toMatch(/REACHED|instance-id|^\d+\.\d+\.\d+\.\d+ +example/m)
-  // No interface but its own loopback.
+  // The sandbox has no interface except its own loopback.
   expect(await run('tail -n +3 /proc/net/dev | cut -d: -f1; tail -n +2 /proc/net/route')).toMatch(/^ *lo\n$/)
 })
 
-test('network: open is all that this machine can reach, and the attempts above are no blanks', async () => {
+test('with network: open the attempts above succeed, so they are real', async () => {
   const open = await sandboxed({ network: 'open' })
   for (const [what, attempt] of Object.entries(TARGETS))
     if (/this machine/.test(what)) expect(await run(attempt(), open), what).toContain('REACHED')
@@ -86,7 +86,7 @@ test('network: open is all that this machine can reach, and the attempts above a
   expect(denied, 'an agent whose egress is denied has no network in an open box').not.toContain('REACHED')
 })
 
-/** What each prints or leaves when it gets through. */
+/** What each prints or leaves when it succeeds. */
 const secretDir = makeFolder('secret')
 const environ = `/proc/${process.pid}/environ`
 const LOOKS: Readonly<Record<string, string>> = {
@@ -97,18 +97,18 @@ const LOOKS: Readonly<Record<string, string>> = {
   'the root of the machine': 'cat /root/.bashrc /home/*/.bashrc /var/log/* /run/* | grep .',
   'its disks and memory': 'cat /dev/mem /dev/sda /dev/vda /dev/kmsg /proc/kcore | head -c 100 | grep .',
 }
-test.each(Object.entries(LOOKS))('a boxed command does not read %s', async (what, command) => {
+test.each(Object.entries(LOOKS))('a sandboxed command does not read %s', async (what, command) => {
   writeFileSync(join(secretDir, 'secret.txt'), 'a secret')
   const found = await run(`{ ${command}; } 2>/dev/null`)
   tally(`the box: read ${what}`, 1, Number(found !== ''))
   expect(found).toBe('')
 })
 
-/** With the null device containers cover files there. */
+/** Containers cover files there with the null device. */
 const NOT_COVERED = ofTheRun.provider === 'container' ? '-exec test ! -c {} ";"' : ''
 const CHANGES: Readonly<Record<string, string>> = {
   'a file beside its workspace': `touch ${secretDir}/made /made /etc/made /usr/made /dev/made /run/made`,
-  // Each is written with what it says, so that an attempt that gets through does no harm.
+  // Each is written with its current content, so that a successful attempt does no harm.
   'settings of the kernel': ['kernel/core_pattern', 'kernel/modprobe', 'vm/overcommit_memory', 'fs/file-max']
     .map(name => `cat /proc/sys/${name} | tee /proc/sys/${name}`)
     .join('; '),
@@ -122,13 +122,13 @@ const CHANGES: Readonly<Record<string, string>> = {
     'chroot / true; su -c true; setpriv --reuid 0 true; chown 1 .; mknod x c 1 1; ip link set lo down',
 }
 /** Promise 11.8: A sandboxed command changes nothing on the machine, including kernel settings. */
-test.each(Object.entries(CHANGES))('a boxed command does not change %s', async (what, commands) => {
+test.each(Object.entries(CHANGES))('a sandboxed command does not change %s', async (what, commands) => {
   const context = makeContext()
   const each = commands.split('; ')
   const script = each.map(
     command => `(${command}) >/dev/null 2>&1 && echo 'DONE ${command.replaceAll("'", '')}'`,
   )
-  // touch makes what it can and fails for the rest, so what was made is looked for as well.
+  // touch creates what it can and fails for the rest, so created files are looked for as well.
   const said = await run(
     `${script.join('\n')}\nls -d /made /etc/made /usr/made /dev/made /run/made 2>/dev/null`,
     box,
@@ -139,7 +139,7 @@ test.each(Object.entries(CHANGES))('a boxed command does not change %s', async (
   expect(existsSync(join(secretDir, 'made'))).toBe(false)
 })
 
-test('a boxed command does not see or signal what runs outside', async () => {
+test('a sandboxed command neither sees nor signals processes outside', async () => {
   const outside = [process.pid, process.ppid]
   const said = await run(
     `for pid in ${outside.join(' ')}; do kill -0 $pid && echo reached; test -e /proc/$pid && echo seen; ` +
@@ -150,7 +150,7 @@ test('a boxed command does not see or signal what runs outside', async () => {
   tally('the box: processes outside', outside.length * 2 + 1, 0)
 })
 
-test('a folder that must stay out of sight is out of sight in a system folder too', async () => {
+test('a hidden folder is hidden within a system folder, too', async () => {
   const hidden = `/usr/local/cairn-attack-${process.pid}`
   mkdirSync(hidden)
   onTestFinished(() => rmSync(hidden, { recursive: true }))

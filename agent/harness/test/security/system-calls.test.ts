@@ -1,6 +1,6 @@
 /**
- * Attempts from within the box at the kernel: sockets that no namespace holds, and calls that no program
- * needs.
+ * Attacks from within the sandbox on the kernel: sockets that no namespace isolates, and calls that no
+ * program needs.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ const tryCalls = (calls: readonly (readonly [name: string, ...args: number[]])[]
     .join(' ')}'`
 
 const socket = CHECKED_CALLS.socket[architecture]
-/** Of linux/socket.h. */
+/** From linux/socket.h. */
 const FAMILIES = {
   ax25: 3,
   ipx: 4,
@@ -63,7 +63,7 @@ const FAMILIES = {
  * an open network.
  */
 test.each(['none', 'open'] as const)(
-  'a boxed command opens no socket that reaches the hypervisor or rarely used kernel code: network %s',
+  'a sandboxed command opens no socket to the hypervisor or rarely used kernel code: network %s',
   async network => {
     const calls = Object.entries(FAMILIES).flatMap(([name, family]) =>
       [1, 2, 3, 5].map(type => [`${name} ${type}`, socket, family, type, 0] as const),
@@ -91,7 +91,7 @@ test.each(['none', 'open'] as const)(
 )
 
 /** Promise 11.8: A sandbox filters system calls, and common programs run in it. */
-test('a boxed command uses no system call that is refused, and knows its filter', async () => {
+test('every denied system call fails in a sandboxed command, and its filter is active', async () => {
   const calls = [
     ...Object.entries(FORBIDDEN_CALLS).map(([name, numbers]) => [name, numbers[architecture], 1] as const),
     ...Object.entries(UNKNOWN_CALLS).map(([name, numbers]) => [name, numbers[architecture], 38] as const),
@@ -113,7 +113,7 @@ test('a boxed command uses no system call that is refused, and knows its filter'
 })
 
 /** Promise 11.8: A sandbox inherits no open file of the service. */
-test('a boxed command has no descriptor but its three, whatever the service was started with', async () => {
+test('a sandboxed command has only its three descriptors, whatever the service inherited', async () => {
   const { output } = await run('ls /proc/self/fd')
   // The fourth is the folder that ls reads.
   expect(output.trim().split('\n')).toEqual(['0', '1', '2', '3'])
@@ -123,7 +123,7 @@ test('a boxed command has no descriptor but its three, whatever the service was 
   expect(said).toBe('0\n1\n2\n3\n')
 })
 
-/** A service that holds descriptor 200, and one command of it. */
+/** A service that has descriptor 200 open, and one command of it. */
 const LEAKING_SERVICE = `
 import { chooseSandbox } from "../../src/sandbox/choose.ts";
 import { SandboxConfig } from "@cairn/protocol";

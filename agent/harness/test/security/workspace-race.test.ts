@@ -1,6 +1,6 @@
 /**
- * A command of the agent exchanges folders of the workspace with links to the outside while every tool works
- * on it. Nothing outside may be read, listed, changed or made.
+ * A command of the agent replaces folders of the workspace by links to the outside while every tool works in
+ * it. Nothing outside may be read, listed, changed or created.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { writeFileTool } from '../../src/tools/write-file.ts'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 
-/** What stands in the files below a folder, links not followed (which `recursive` of readdir does). */
+/** The contents of the files below a folder, without following links (which `recursive` of readdir does). */
 const textsBelow = (folder: string): string =>
   readdirSync(folder, { withFileTypes: true })
     .map(entry => {
@@ -37,7 +37,7 @@ const artifactTool = createArtifactTool({ listArtifacts: () => Promise.resolve([
  * workspace.
  */
 test.each(SWAPPER_PLACES)(
-  'a command %s that swaps folders for links gets nothing outside read, listed, changed or made by any tool',
+  'a command %s that swaps folders for links makes no tool read, list, change or create anything outside',
   { timeout: rounds(120_000, 300_000) },
   async (where, boxed) => {
     using trap = setTrap()
@@ -98,7 +98,7 @@ test.each(SWAPPER_PLACES)(
     const unexpected = leaks.length + stolen.length + (damage === null ? 0 : 1)
     tally(`tools against a folder swapped for a link, ${where}`, tried, unexpected)
     expect([...leaks.slice(0, 5), ...stolen, ...(damage === null ? [] : [damage])]).toEqual([])
-    // The folders really were exchanged under the tools, and were there all the same.
+    // The folders really were swapped under the tools, and still existed part of the time.
     expect(refused).toBeGreaterThan(0)
     expect(refused).toBeLessThan(tried)
   },

@@ -1,4 +1,4 @@
-/** The simulation itself is judged: the same seed is the same history, and it finds a bug that is planted. */
+/** The simulation itself is tested: the same seed gives the same history, and it finds a planted bug. */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { expect, test } from 'vitest'
 import { makeDataDir } from './seeds.ts'
@@ -23,7 +23,7 @@ test('the same seed gives the same log, byte for byte', async () => {
   expect((await simulate(2021, dir)).log).not.toBe((await simulate(2022, dir)).log)
 })
 
-test('a store that forgets to check the lease is found out', async () => {
+test('the simulation detects a store that does not check the lease', async () => {
   const found: string[] = []
   for (let seed = 1; seed <= 40 && found.length === 0; seed++)
     found.push(...(await simulate(seed, dir, { ignoreFence: true })).problems)

@@ -1,7 +1,4 @@
-/**
- * Contract 10.4, 14.6: an approval covers one call, once, and lifts
- * nothing but the demand for it.
- */
+/** Contract 10.4, 14.6: an approval covers one call, once, and removes only the need for it. */
 import { existsSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -17,7 +14,7 @@ const write = { path: 'a.txt', content: 'x' }
  * Promise 10.5: A gated call writes `tool.call`, `policy.denied`, `inbox.governance_gate` and `tool.result`,
  * in this order.
  */
-test('a gated call: tool.call, policy.denied, inbox.governance_gate, tool.result with the marker, in one commit', async () => {
+test('a gated call writes its four events in order and in one commit, with the marker in its result', async () => {
   await using bench = await makeBench()
   const one = call('write_file', write)
   expect(await callTool(bench.deps({ policy }), one)).toMatchObject({ status: 'gated' })
@@ -45,7 +42,7 @@ test('a gated call: tool.call, policy.denied, inbox.governance_gate, tool.result
   expect(existsSync(join(bench.workspace, 'a.txt'))).toBe(false)
 })
 
-test('the excerpt of the arguments is at most 500 characters and names no path of the machine', async () => {
+test('the excerpt of the arguments has at most 500 characters and no path of the machine', async () => {
   await using bench = await makeBench()
   await callTool(
     bench.deps({ policy }),
@@ -58,11 +55,11 @@ test('the excerpt of the arguments is at most 500 characters and names no path o
   expect(JSON.stringify(gate)).not.toContain(bench.workspace)
 })
 
-test('approved, the same call runs once: the grant goes with its tool.call, and the next one is gated again', async () => {
+test('an approved call runs once, its grant is consumed with its tool.call, and the next call is gated again', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps({ policy }), call('write_file', write))
   await bench.respond('approve')
-  // The same arguments in another order, the workspace spelt out: the same call.
+  // The same arguments in another order: the same call.
   const again = call('write_file', `{"content": "x", "path": "a.txt"}`)
   expect(await callTool(bench.deps({ policy }), again)).toMatchObject({ status: 'ok' })
   expect(bench.commits.slice(1)).toEqual([['tool.call', 'policy.allowed'], ['tool.result']])
@@ -77,7 +74,7 @@ test('approved, the same call runs once: the grant goes with its tool.call, and 
   expect(await callTool(bench.deps({ policy }), call('write_file', write))).toMatchObject({ status: 'gated' })
 })
 
-test('an approval covers a call however it spells the workspace, for the call is the same', async () => {
+test('an approval covers a call with either form of the workspace path', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps({ policy }), call('terminal', { command: 'echo x > __WORKSPACE__/made.txt' }))
   await bench.respond('approve')
@@ -89,7 +86,7 @@ test('an approval covers a call however it spells the workspace, for the call is
   ).toMatchObject({ status: 'ok' })
 })
 
-test('an approval of a call with a secret in it can be used, though the log does not have the secret', async () => {
+test('an approval of a call with a secret can be used, although the log does not contain the secret', async () => {
   await using bench = await makeBench()
   const args = { command: 'echo sk-abcdefghijklmnopqrstuvwx > key.txt' }
   await callTool(bench.deps({ policy }), call('terminal', args))
@@ -98,7 +95,7 @@ test('an approval of a call with a secret in it can be used, though the log does
   expect(JSON.stringify(await bench.events())).not.toContain('sk-abcdefgh')
 })
 
-test('another argument, another tool or a rejection: no grant', async () => {
+test('another argument or a rejection gives no grant', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps({ policy }), call('write_file', write))
   await bench.respond('approve')
@@ -111,7 +108,7 @@ test('another argument, another tool or a rejection: no grant', async () => {
   ).toMatchObject({ status: 'gated' })
 })
 
-test('of two calls for one grant one runs and the other is gated', async () => {
+test('with one grant for two parallel calls, one runs and the other is gated', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps({ policy }), call('write_file', write))
   await bench.respond('approve')
@@ -122,7 +119,7 @@ test('of two calls for one grant one runs and the other is gated', async () => {
   expect(typesOf(await bench.events()).filter(type => type === 'policy.allowed')).toHaveLength(1)
 })
 
-test('an approved call that leaves the workspace by now is refused all the same, and keeps its grant unspent', async () => {
+test('an approved call that now leaves the workspace is denied and keeps its grant', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps({ policy }), call('write_file', { path: 'link/a.txt', content: 'x' }))
   await bench.respond('approve')
@@ -142,7 +139,7 @@ test('an approved call that leaves the workspace by now is refused all the same,
   ).not.toBeNull()
 })
 
-test('an approved call never passes where the same call ungated would be refused', async () => {
+test('an approved call is denied where the same call without the approval rule would be', async () => {
   await using bench = await makeBench()
   const names = ['write_file', 'web_fetch', 'act']
   let ran = 0
@@ -197,7 +194,7 @@ test('an approved call never passes where the same call ungated would be refused
   )
 })
 
-test('with log_allowed every passed gate is recorded too, in the commit of the call', async () => {
+test('with log_allowed every allowed call is recorded, too, in its commit', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps({ logAllowed: true }), call('read_file', { path: 'none' }))
   expect(bench.commits[0]).toEqual(['tool.call', 'policy.allowed'])
@@ -209,7 +206,7 @@ test('with log_allowed every passed gate is recorded too, in the commit of the c
 })
 
 /** Promise 14.6: A gated call repeated before its decision creates no second inbox item. */
-test('a gated call that is made again before anybody decided is told so, and leaves one item to answer', async () => {
+test('a repeated gated call before the decision names the first call and creates no second item', async () => {
   await using bench = await makeBench()
   const [first, second, third] = [
     call('write_file', write),
@@ -233,14 +230,14 @@ test('a gated call that is made again before anybody decided is told so, and lea
       item => item.payload['tool_call_id'],
     )
   expect((await pending()).toSorted()).toEqual([first.tool_call_id, third.tool_call_id].toSorted())
-  // The one approval lets the repeated call run; the next one asks anew.
+  // One approval lets the repeated call run; the next call needs a new one.
   await bench.respond('approve')
   expect(await callTool(bench.deps({ policy }), call('write_file', write))).toMatchObject({ status: 'ok' })
   await callTool(bench.deps({ policy }), call('write_file', write))
   expect(await pending()).toHaveLength(2)
 })
 
-test('the same gated call twice side by side opens one item', async () => {
+test('the same gated call twice in parallel creates one item', async () => {
   await using bench = await makeBench()
   const deps = bench.deps({ policy })
   await Promise.all(

@@ -1,4 +1,4 @@
-/** Contract 7: order, side effects, suspension, and what a dead worker left. */
+/** Contract 7: order, side effects, suspension, and what a dead runner left. */
 import { CommitRefused } from '@cairn/log'
 import { expect, test } from 'vitest'
 import { callTool } from '../../src/tools/call-tool.ts'
@@ -21,7 +21,7 @@ test('the tool.call is on disk before the tool starts', async () => {
   expect(seen).toEqual(['tool.call'])
 })
 
-test('when the lease is gone nothing starts, and the refusal reaches the caller', async () => {
+test('without its lease a runner starts no tool, and the refusal reaches the caller', async () => {
   await using bench = await makeBench()
   await bench.store.commit({ session_id: bench.session_id, events: [], revoke_lease: true })
   let ran = false
@@ -40,7 +40,7 @@ test('when the lease is gone nothing starts, and the refusal reaches the caller'
   expect(await bench.events()).toEqual([])
 })
 
-test('a call after the stop of the turn starts nothing', async () => {
+test('a call after a stop of the turn starts nothing', async () => {
   await using bench = await makeBench()
   await expect(
     callTool(
@@ -75,7 +75,7 @@ test('a stop while a tool runs ends the tool and records no result', async () =>
   expect(typesOf(await bench.events())).toEqual(['tool.call'])
 })
 
-test('what a tool had done when the stop came is recorded, for it is known', async () => {
+test('a result that is complete when the stop arrives is recorded', async () => {
   await using bench = await makeBench()
   const controller = new AbortController()
   const quick = makeTool('quick', () => {
@@ -88,7 +88,7 @@ test('what a tool had done when the stop came is recorded, for it is known', asy
   })
 })
 
-test('neighbours that only read form a group; the rest stands alone, in its place', () => {
+test('adjacent read-only calls form a group, and every other call is its own group, in order', () => {
   const calls = ['r1', 'r2', 'w1', 'r3', 'w2', 'w3', 'r4', 'r5'].map(id => ({
     tool_call_id: id,
     name: id,
@@ -99,7 +99,7 @@ test('neighbours that only read form a group; the rest stands alone, in its plac
   ).toEqual([['r1', 'r2'], ['w1'], ['r3'], ['w2'], ['w3'], ['r4', 'r5']])
 })
 
-test('read-only calls of one answer run side by side, others one after the other', async () => {
+test('read-only calls of one answer run in parallel, and others one after the other', async () => {
   await using bench = await makeBench()
   let running = 0
   const most: Record<string, number> = {}
@@ -124,7 +124,7 @@ test('read-only calls of one answer run side by side, others one after the other
   expect(bench.commits.slice(-4)).toEqual([['tool.call'], ['tool.result'], ['tool.call'], ['tool.result']])
 })
 
-test('when one of a group cannot be recorded, the others are told to stop and nothing after them starts', async () => {
+test('when the result of one call in a group cannot be recorded, the others are aborted and no later call starts', async () => {
   await using bench = await makeBench()
   const deps = bench.deps()
   const stopped = Promise.withResolvers<string>()
@@ -166,7 +166,7 @@ test('when one of a group cannot be recorded, the others are told to stop and no
   expect(later).toBe(false)
 })
 
-test('two calls under one id are one call', async () => {
+test('two calls with the same id are one call', async () => {
   await using bench = await makeBench()
   let ran = 0
   const one = call('act')
@@ -182,7 +182,7 @@ test('two calls under one id are one call', async () => {
   expect(ran).toBe(1)
 })
 
-test('a question suspends: tool.call, then inbox.input_required with its item, and no result', async () => {
+test('a question suspends with tool.call, then inbox.input_required with its item, and no result', async () => {
   await using bench = await makeBench()
   const one = call('ask_user_question', { questions: [{ prompt: 'Which one?' }], context: 'There are two.' })
   expect(await runCalls(bench.deps(), [one])).toEqual([
@@ -194,7 +194,7 @@ test('a question suspends: tool.call, then inbox.input_required with its item, a
   ])
 })
 
-test('calls beside a question run, so that only its answer is missing', async () => {
+test('other calls beside a question run, so that only its answer is missing', async () => {
   await using bench = await makeBench()
   const outcomes = await runCalls(bench.deps(), [
     call('ask_user_question', { questions: [{ prompt: 'x' }] }),
@@ -203,7 +203,7 @@ test('calls beside a question run, so that only its answer is missing', async ()
   expect(outcomes.map(outcome => outcome.status)).toEqual(['suspended', 'ok'])
 })
 
-test('after a crash a tool that may run again does, under the same tool.call', async () => {
+test('after a crash an idempotent tool runs again, under the same tool.call', async () => {
   await using bench = await makeBench()
   let ran = 0
   const tools = [
@@ -253,7 +253,7 @@ test.each([
     ),
     { policy: policyOf({ denied_tools: ['act'] }) },
   ],
-])('after a crash the outcome of a tool %s is unknown, and the model is told', async (_, tool, change) => {
+])('after a crash the outcome of a tool %s is unknown, and its result reports that', async (_, tool, change) => {
   await using bench = await makeBench()
   const one = call('act', {}, 'called')
   await runCalls(bench.deps(change, tool === null ? [] : [tool]), [one])
@@ -268,7 +268,7 @@ test.each([
   })
 })
 
-test('after a crash a call that spent its approval may run again without another', async () => {
+test('after a crash a call that consumed its approval runs again without another', async () => {
   await using bench = await makeBench()
   const look = makeTool('look', () => ({ content: 'seen' }), { readOnly: true, idempotent: true })
   expect(
@@ -278,7 +278,7 @@ test('after a crash a call that spent its approval may run again without another
   ).toMatchObject([{ status: 'ok' }])
 })
 
-test('after a crash a read-only call whose arguments lost a secret to the log is not run as another call', async () => {
+test('after a crash a read-only call whose arguments lost a secret to redaction does not run again', async () => {
   await using bench = await makeBench()
   let ran = false
   const look = makeTool(
@@ -295,7 +295,7 @@ test('after a crash a read-only call whose arguments lost a secret to the log is
   expect(ran).toBe(false)
 })
 
-test('a question that is waiting is left alone', async () => {
+test('a waiting question stays unchanged', async () => {
   await using bench = await makeBench()
   expect(
     await runCalls(bench.deps(), [call('ask_user_question', { questions: [{ prompt: 'x' }] }, 'waiting')]),
@@ -303,7 +303,7 @@ test('a question that is waiting is left alone', async () => {
   expect(await bench.events()).toEqual([])
 })
 
-test('calls of a turn that ended are closed and never started', async () => {
+test('calls of an ended turn are closed and never started', async () => {
   await using bench = await makeBench()
   const calls = [
     call('terminal', { command: 'true' }),
@@ -320,7 +320,7 @@ test('calls of a turn that ended are closed and never started', async () => {
   expect(await bench.resultOf(calls[2])).toMatchObject({ content: { cancelled: true } })
 })
 
-test('a question that the user passed over is closed as cancelled', async () => {
+test('a question that the user answered with another message is closed as cancelled', async () => {
   await using bench = await makeBench()
   const one = call('ask_user_question', {}, 'waiting')
   await closeCalls(bench.deps(), [one], 'question_passed_over')

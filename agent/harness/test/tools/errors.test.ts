@@ -14,7 +14,7 @@ async function runOne(bench: Bench, one: ReturnType<typeof call>, ...how: Parame
 }
 
 /** Promise 13.1: A failed tool writes a `tool.result` with an error and no other event. */
-test('a tool that throws is a tool.result whose content has an error, and no other event', async () => {
+test('a tool that throws writes a tool.result with an error and no other event', async () => {
   await using bench = await makeBench()
   const { outcome, result } = await runOne(bench, call('breaks'), {}, [
     makeTool('breaks', () => {
@@ -27,7 +27,7 @@ test('a tool that throws is a tool.result whose content has an error, and no oth
   expect(typesOf(await bench.events())).toEqual(['tool.call', 'tool.result'])
 })
 
-test('a tool that throws what is no error is a failed tool like any other', async () => {
+test('a tool that throws a value that is not an Error fails like any other', async () => {
   await using bench = await makeBench()
   const odd = makeTool('odd', () => {
     throw 'just text'
@@ -37,7 +37,7 @@ test('a tool that throws what is no error is a failed tool like any other', asyn
   })
 })
 
-test("a tool's own report of its failure keeps its keys, and its error begins as the spec says", async () => {
+test('a failure that a tool returns keeps its keys, and its error gets the prefix of the spec', async () => {
   await using bench = await makeBench()
   const tools = [
     makeTool('plain', () => ({ content: { error: 'quota exceeded', code: 7 } })),
@@ -52,7 +52,7 @@ test("a tool's own report of its failure keeps its keys, and its error begins as
   })
 })
 
-test('a tool that takes too long is told to end, and its result says after how long', async () => {
+test('a tool that takes too long is aborted, and its result contains the timeout', async () => {
   await using bench = await makeBench()
   let told = false
   const slow = makeTool(
@@ -70,7 +70,7 @@ test('a tool that takes too long is told to end, and its result says after how l
   expect(told).toBe(true)
 })
 
-test('a tool that does not listen is given up after its time', async () => {
+test('a tool that ignores the abort is abandoned after a grace period', async () => {
   await using bench = await makeBench()
   const timers: { ms: number; run: () => void }[] = []
   const clock = {
@@ -91,7 +91,7 @@ test('a tool that does not listen is given up after its time', async () => {
   expect((await running).result?.content).toEqual({ error: 'Tool execution failed: timed out after 60 s' })
 })
 
-test('the time that a tool asks for itself counts, none at all included', async () => {
+test("a tool's own timeout applies, even an infinite one", async () => {
   await using bench = await makeBench()
   const limits: number[] = []
   const measure = (change: object) =>
@@ -118,7 +118,7 @@ test.each([
   ['that nest 65 levels deep', `{"path": ${'['.repeat(64)}${']'.repeat(64)}}`, /deeper than 64 levels/],
   ['that nest 200,000 levels deep', `{"path": ${'['.repeat(2e5)}${']'.repeat(2e5)}}`, /deeper than 64/],
   ['that JSON cannot be compared by', String.raw`{"path": "\ud800"}`, /surrogate/],
-])('arguments %s never reach the tool, and the result says what is wrong', async (_, args, message) => {
+])('arguments %s never reach the tool, and the result gives the reason', async (_, args, message) => {
   await using bench = await makeBench()
   const { outcome, result } = await runOne(bench, call('read_file', args))
   expect(outcome.status).toBe('failed')
@@ -128,7 +128,7 @@ test.each([
   expect(bench.commits).toEqual([['tool.call', 'tool.result']])
 })
 
-test('a tool that nobody knows is refused by name, with the names there are', async () => {
+test('an unknown tool is rejected by name, with the list of available tools', async () => {
   await using bench = await makeBench()
   const { result } = await runOne(bench, call('delete_everything', { really: true }))
   expect(result).toMatchObject({
@@ -151,7 +151,7 @@ test.each([
     'allowed_tools',
   ],
 ])(
-  '%s: policy.denied, then a result with elapsed_ms 0, in one commit; nothing ran',
+  '%s is denied before it runs, with policy.denied and its result in one commit',
   async (_, change, policy_id) => {
     await using bench = await makeBench()
     const { outcome, result } = await runOne(
@@ -176,7 +176,7 @@ test.each([
   },
 )
 
-test('a path out of the workspace and a host that may not be reached are refused by the gate', async () => {
+test('the gate denies a path outside the workspace and a host that is not allowed', async () => {
   await using bench = await makeBench()
   for (const [one, policy_id] of [
     [call('read_file', { path: '../../etc/passwd' }), 'workspace_containment'],
@@ -205,7 +205,7 @@ test('the arguments and the result are recorded with the workspace path as __WOR
   })
 })
 
-test('a tool that changes files records the checkpoint of what was there before, and others none', async () => {
+test('a tool that changes files records a checkpoint of the earlier content, and others record none', async () => {
   await using bench = await makeBench()
   writeFileSync(join(bench.workspace, 'a.txt'), 'old')
   await callTool(bench.deps(), call('write_file', { path: 'a.txt', content: 'new' }))
@@ -215,7 +215,7 @@ test('a tool that changes files records the checkpoint of what was there before,
   expect(calls[1]?.data).not.toHaveProperty('checkpoint_hash')
 })
 
-test('a long result is cut, and its tool.result says where the whole is', async () => {
+test('a long result is cut, and its tool.result names the file with the whole', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps(), call('terminal', { command: 'seq 1 50000' }))
   const result = (await bench.events()).find(event => event.type === 'tool.result')
@@ -248,7 +248,7 @@ test('a plan and an artifact are written before their result, in its commit', as
   })
 })
 
-test('a workspace that is gone is a fault of the service and loud', async () => {
+test('a missing workspace is an error of the service and is thrown', async () => {
   await using bench = await makeBench()
   await expect(
     callTool(bench.deps({ workspace: join(makeFolder('x'), 'gone') }), call('read_file', { path: 'a' })),

@@ -1,4 +1,6 @@
-/** A worker whose process has no time to spare: turns begin a few at a time, titles come when there is time. */
+/**
+ * A runner whose event loop is busy: turns start a few at a time, and titles are generated when it is free.
+ */
 import { mkdir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { addMessage, createSession } from '@cairn/sessions'
@@ -6,7 +8,9 @@ import { sessionFolder } from '@cairn/workspace'
 import { expect, test } from 'vitest'
 import { alice, readLog, say, setStage, typesOf } from './stage.ts'
 
-/** Folders that are made when a test says so. `reach` resolves when so many sessions have asked for one. */
+/**
+ * Folders that are created when a test says so. `reach` resolves when `count` sessions have requested one.
+ */
 function heldFolders() {
   const asked = new Map<string, PromiseWithResolvers<void>>()
   let isOpen = false
@@ -36,7 +40,7 @@ function heldFolders() {
   }
 }
 
-test('eight turns begin at once, and another one when one of them has asked its model', async () => {
+test('eight turns start at once, and one more when one of them has called its model', async () => {
   const folders = heldFolders()
   await using stage = await setStage({
     scenario: { rules: [{ answer: say('hi') }] },
@@ -44,7 +48,7 @@ test('eight turns begin at once, and another one when one of them has asked its 
     isBusy: () => true,
     makeFolder: folders.make,
   })
-  // No beginning takes too long by this one.
+  // With this clock no start times out.
   const clock = { now: Date.now, monotonic: () => performance.now(), after: () => () => undefined }
   const harness = stage.start({ clock })
   try {
@@ -71,7 +75,7 @@ test('eight turns begin at once, and another one when one of them has asked its 
   }
 })
 
-test('a title is asked for when the process has time to spare', async () => {
+test('requests a title only when the event loop is free', async () => {
   let looks = 0
   await using stage = await setStage({
     scenario: {

@@ -20,10 +20,10 @@ async function rest(stage: Stage, ends = 1): Promise<SessionEvent[]> {
   expect(checkHistory(events, { settled: true, current: true })).toEqual([])
   return events
 }
-/** The messages of the nth request that the model saw. */
+/** The messages of the nth request to the model. */
 const heard = (stage: Stage, nth: number): string => JSON.stringify(stage.server.requests.at(nth)?.body)
 
-test('/help lists commands and skills, asks no model, and the session is at rest after it', async () => {
+test('/help lists commands and skills without a model call, and the session rests after it', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ answer: say('never') }] },
     skillsDir: SKILLS_DIR,
@@ -39,7 +39,7 @@ test('/help lists commands and skills, asks no model, and the session is at rest
   expect((await stage.session()).status).toBe('completed')
 })
 
-test('/clear takes away what was said before it, and what is said after it is answered', async () => {
+test('/clear removes the earlier conversation, and a later message is answered', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('hello') }] } })
   stage.start()
   await stage.send('my name is Ada')
@@ -58,7 +58,7 @@ test('/clear takes away what was said before it, and what is said after it is an
   expect(heard(stage, -1)).toContain('who am I?')
 })
 
-test('a goal that is set while /goal clear is acted on is what it clears', async () => {
+test('/goal clear clears a goal that is set while the command runs', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('never') }] } })
   let isSet = false
   stage.start({
@@ -84,7 +84,7 @@ test('a goal that is set while /goal clear is acted on is what it clears', async
   expect(replies(events)).toEqual(['Goal removed.'])
 })
 
-test('/clear during a turn waits for its end: no call is parted from its result', async () => {
+test('/clear during a turn waits for its end, so that no call is separated from its result', async () => {
   await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', 'x'), say('noted')] }] } })
   const harness = stage.start({
     store: {
@@ -103,7 +103,7 @@ test('/clear during a turn waits for its end: no call is parted from its result'
   expect(stage.server.requests).toHaveLength(2)
 })
 
-test('/stop aborts the running turn in the commit of its message; when nothing runs it says so', async () => {
+test('/stop aborts the running turn in the commit of its message, and reports when no turn runs', async () => {
   await using stage = await setStage({ scenario: { rules: [{ steps: [call('hang', 'x')] }] } })
   stage.start()
   await stage.send('go')
@@ -118,7 +118,7 @@ test('/stop aborts the running turn in the commit of its message; when nothing r
   expect(typesOf(events).filter(type => type === 'session.stopped')).toHaveLength(1)
 })
 
-test('a command while a question waits is no answer to it', async () => {
+test('a command while a question waits does not answer it', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -142,7 +142,7 @@ test('a command while a question waits is no answer to it', async () => {
   expect((await stage.session()).waiting_on).toBe('question')
 })
 
-test('a command that comes just before the model is called goes first, and the model never sees it', async () => {
+test('a command that arrives just before a model call runs first, and the model never sees it', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [{ when: { user: 'Say it plainly' }, answer: say('plainly') }, { answer: say('hello') }],
@@ -169,7 +169,7 @@ test('a command that comes just before the model is called goes first, and the m
   expect(heard(stage, -1)).not.toContain('/plain')
 })
 
-test('a skill is expanded before the model sees it, its files staged, with every documented key', async () => {
+test('a skill is expanded before the model call, with its files staged and every documented key', async () => {
   await using stage = await setStage({ scenario: skillScenario, skillsDir: SKILLS_DIR })
   stage.start()
   const id = await stage.send('/review the parser')
@@ -190,7 +190,7 @@ test('a skill is expanded before the model sees it, its files staged, with every
   expect(heard(stage, 0)).toContain('- review: Reviews a change.')
 })
 
-test('the same skill invoked twice by the same words is expanded twice; one without files stages null', async () => {
+test('the same skill invoked twice is expanded twice, and one without files stages null', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('ok') }] }, skillsDir: SKILLS_DIR })
   stage.start()
   for (const [index] of ['first', 'second'].entries()) {
@@ -201,7 +201,7 @@ test('the same skill invoked twice by the same words is expanded twice; one with
   expect(invoked.map(event => event.data.staged_at)).toEqual([null, null])
 })
 
-test('a rollout puts its candidate in place of the body and is named in the event', async () => {
+test("a rollout replaces the skill's body by its candidate and is named in the event", async () => {
   await using stage = await setStage({
     scenario: { rules: [{ when: { user: 'Candidate on the parser' }, answer: say('ok') }] },
     skillsDir: SKILLS_DIR,
@@ -224,7 +224,7 @@ test('a rollout puts its candidate in place of the body and is named in the even
   })
 })
 
-test('the model loads a skill by the tool, which stages its files', async () => {
+test('the model loads a skill with load_skill, which stages its files', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -247,7 +247,7 @@ test('the model loads a skill by the tool, which stages its files', async () => 
 })
 
 /** Promise 6.7: A slash command's reply is distinguishable from a model's answer. */
-test('a reply to a command is told apart from an answer: no model, no tokens, and neither cost key', async () => {
+test("a command's reply differs from an answer: no model, no tokens, and no cost key", async () => {
   for (const catalog of [{}, { 'demo/model': { input: 1, output: 1 } }]) {
     await using stage = await setStage({
       scenario: { rules: [{ answer: say('hi') }] },
@@ -270,7 +270,7 @@ test('a reply to a command is told apart from an answer: no model, no tokens, an
   }
 })
 
-test('a path and an unknown word are plain text for the model', async () => {
+test('a path and an unknown command are plain text for the model', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ when: { user: '^/(etc|unknown)' }, answer: say('I see') }] },
   })

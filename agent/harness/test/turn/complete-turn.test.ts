@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { addMessage, createSession, renameSession } from '@cairn/sessions'
 import { alice, call, say, setStage, typesOf } from './stage.ts'
 
-test('a turn with tools leaves its whole story in the log and completes the session', async () => {
+test('a turn with tools writes all its events and completes the session', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -69,7 +69,7 @@ test('a turn with tools leaves its whole story in the log and completes the sess
   expect(stage.ran).toEqual(['note:a'])
 })
 
-test('a turn that changes no file leaves its workspace, and no folder of checkpoints', async () => {
+test('a turn that changes no file creates a workspace but no folder of checkpoints', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('Hello.') }] } })
   stage.start()
   await stage.send('hello')
@@ -78,7 +78,7 @@ test('a turn that changes no file leaves its workspace, and no folder of checkpo
   expect(existsSync(join(stage.dir, 'checkpoints'))).toBe(false)
 })
 
-test('chunks are written before the response, and together they are the answer', async () => {
+test('the chunks are written before the response and add up to the answer', async () => {
   const text = 'A long answer that arrives in many pieces, one after the other.'
   await using stage = await setStage({
     scenario: {
@@ -100,7 +100,7 @@ test('chunks are written before the response, and together they are the answer',
   )
 })
 
-test('a second message begins a second turn that knows the first', async () => {
+test('a second message starts a second turn with the first in its context', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -132,7 +132,7 @@ test('a second message begins a second turn that knows the first', async () => {
   ])
 })
 
-test('a message that arrives during a turn is folded in at the next iteration', async () => {
+test('a message that arrives during a turn is part of the next iteration', async () => {
   const answer = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: {
@@ -155,7 +155,7 @@ test('a message that arrives during a turn is folded in at the next iteration', 
 })
 
 /** Promise 7.3: A message that arrives as a turn ends is answered. */
-test('a message that arrives while the last answer streams is answered in the same turn, never buried', async () => {
+test('a message that arrives while the last answer streams is answered in the same turn', async () => {
   const answer = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: {
@@ -179,7 +179,7 @@ test('a message that arrives while the last answer streams is answered in the sa
   expect(events.at(-1)?.id).toBe(end.id)
 })
 
-test('a title is found when the session has none', async () => {
+test('a session without a title gets one', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -195,7 +195,7 @@ test('a title is found when the session has none', async () => {
   await harness.idle()
 })
 
-test('a title that a person gives while one is looked for stays', async () => {
+test('a title that a person sets while one is generated stays', async () => {
   const title = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: {

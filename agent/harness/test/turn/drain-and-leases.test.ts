@@ -10,7 +10,7 @@ import { llmResponse } from '../../src/turn-events.ts'
 import { fakeClock } from './fake-clock.ts'
 import { alice, call, readLog, say, setStage } from './stage.ts'
 
-test('a drain lets the running iteration end, gives the lease back, and another worker goes on in the same turn', async () => {
+test('a drain ends the running iteration and releases the lease, and another runner continues the same turn', async () => {
   const answer = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: { rules: [{ steps: [call('note', 'x'), say('done')] }] },
@@ -36,7 +36,7 @@ test('a drain lets the running iteration end, gives the lease back, and another 
   ).toBe(1)
 })
 
-test('a turn that does not rest in time is cut, its lease given back, and nothing is recovered', async () => {
+test('a turn that exceeds the drain time is aborted and its lease released, without a recovery', async () => {
   const clock = fakeClock()
   await using stage = await setStage({
     scenario: { rules: [{ times: 1, answer: { text: 'I think', hang: true } }, { answer: say('done') }] },
@@ -58,7 +58,7 @@ test('a turn that does not rest in time is cut, its lease given back, and nothin
   expect(checkHistory(await stage.events(), { settled: true })).toEqual([])
 })
 
-test('a worker that finds its llm.request answered by another asks no model', async () => {
+test('a runner that finds its llm.request answered by another does not call the model', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('asked after all') }] } })
   const first = stage.start({
     store: {
@@ -67,7 +67,7 @@ test('a worker that finds its llm.request answered by another asks no model', as
         const committed = await stage.store.commit(commit)
         const request = commit.events.find(event => event.type === 'llm.request')
         if (request === undefined) return committed
-        // The worker stood still right behind its commit, and its successor was faster.
+        // The runner pauses right after its commit, and its successor is faster.
         const { turn_id, iteration_index, model } = request.data as EventData<'llm.request'>
         const called = { id: 'c1', type: 'function' as const, function: { name: 'note', arguments: '{}' } }
         const answer = llmResponse({
@@ -95,7 +95,7 @@ test('a worker that finds its llm.request answered by another asks no model', as
 })
 
 /** Promise 8.1: At most one runner acts for a session. */
-test('a worker whose lease ran out says nothing more when another has taken over', async () => {
+test('a runner whose lease expired writes nothing more after another runner has claimed the session', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
   const store = await openStoreInProcess({
@@ -135,7 +135,7 @@ test('a worker whose lease ran out says nothing more when another has taken over
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('a lease is renewed for as long as the turn runs', async () => {
+test('a runner renews its lease as long as the turn runs', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
   const store = await openStoreInProcess({
@@ -163,7 +163,7 @@ test('a lease is renewed for as long as the turn runs', async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('two workers share many sessions; each session is served by one at a time and ends once', async () => {
+test('two runners share many sessions, and each session has one runner at a time and ends once', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ steps: [call('look', 'x'), say('done')] }] },
     limits: { concurrent_turns: 3 },

@@ -1,6 +1,4 @@
-/**
- * session.fail says what kind of failure it was, and whether trying again can help (contract 6, 7).
- */
+/** session.fail contains the category of the failure and whether a retry can help (contract 6, 7). */
 import { expect, test } from 'vitest'
 import { setStage } from './stage.ts'
 
@@ -16,7 +14,7 @@ test.each([
   ['network', true, { text: 'half an', cut_off: true as const }],
   ['empty_response', true, { empty: true as const }],
 ] as const)(
-  'a model server that fails with %s fails the session so (retryable: %s)',
+  'a model server that fails with %s fails the session with this category (retryable: %s)',
   async (error_category, retryable, answer) => {
     await using stage = await setStage({ scenario: { rules: [{ answer }] } })
     stage.start()

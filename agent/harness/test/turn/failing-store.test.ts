@@ -1,7 +1,7 @@
 /**
- * A store that fails once, at every commit of a turn in turn: with nothing written, or with everything
- * written and the answer lost on the way. The worker lives, so nothing is recovered; it looks at the log and
- * goes on from what is really there.
+ * A store that fails once, at each commit of a turn: with nothing written, or with everything written and the
+ * answer lost. The runner stays alive, so nothing is recovered: it rereads the log and continues from its
+ * actual end.
  */
 import { AppError } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
@@ -22,7 +22,7 @@ const scenario = {
   ],
 }
 
-/** As `store`, but its nth commit fails. */
+/** Like `store`, except that its nth commit fails. */
 function failingStore(
   store: LogStore,
   nth: number,
@@ -42,7 +42,7 @@ function failingStore(
   }
 }
 
-/** Waits of the worker are over at once: it tries again after a crash. */
+/** Delays of the runner end at once: it retries after a crash. */
 const hastyClock = () => {
   const clock = fakeClock()
   return {
@@ -68,7 +68,7 @@ async function run(nth: number, when: 'before' | 'after') {
 }
 
 /** Promise 7: A failed commit, before or after it reached the disk, does not change how the turn ends. */
-test('a commit that fails anywhere in a turn, before or after it landed, ends it no other way and runs nothing twice', async () => {
+test('a failed commit, before or after it landed, does not change how the turn ends and repeats nothing', async () => {
   const undisturbed = await run(Number.POSITIVE_INFINITY, 'before')
   expect(undisturbed.commits).toBeGreaterThan(6)
   for (let nth = 0; nth < undisturbed.commits; nth++) {
@@ -93,7 +93,7 @@ test('a commit that fails anywhere in a turn, before or after it landed, ends it
   }
 })
 
-test('a store that fails for a while holds a session up no longer than that, and not until its lease runs out', async () => {
+test('a session continues as soon as a failing store recovers, before its lease expires', async () => {
   await using stage = await setStage({ scenario })
   const outage = { begins: 3, isOver: false, tries: 0 }
   const fail = () => Promise.reject(new AppError('storage', 'the disk is full'))

@@ -7,7 +7,7 @@ import { call, say, setStage, typesOf } from './stage.ts'
 
 const tooMany = { error: { status: 429, message: 'slow down', headers: { 'retry-after': '7' } } }
 
-test('a 429 is retried after the time the server asked for, with a request event of its own', async () => {
+test('a 429 is retried after its Retry-After, with a new llm.request event', async () => {
   const clock = fakeClock()
   await using stage = await setStage({
     scenario: { rules: [{ times: 1, answer: tooMany }, { answer: say('now then') }] },
@@ -24,7 +24,7 @@ test('a 429 is retried after the time the server asked for, with a request event
   ).toEqual([0, 1])
 })
 
-test('chunks of a call that broke off are taken back before the next attempt', async () => {
+test('a retry first retracts the chunks of the broken call', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -47,7 +47,7 @@ test('chunks of a call that broke off are taken back before the next attempt', a
   expect(types.at(-1)).toBe('chunk')
 })
 
-test('out of retries the session fails and says why', async () => {
+test('a session fails with the reason when its retries are used up', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ answer: { error: { status: 503, message: 'overloaded' } } }] },
     limits: { llm_retries: 2 },
@@ -72,7 +72,7 @@ test('out of retries the session fails and says why', async () => {
   ])
 })
 
-test('what no retry can mend is not retried', async () => {
+test('an error that no retry can fix is not retried', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ answer: { error: { status: 401, message: 'who are you' } } }] },
     limits: { llm_retries: 3 },
@@ -86,7 +86,7 @@ test('what no retry can mend is not retried', async () => {
   })
 })
 
-test('a silent model gets heartbeats, and is cut off when it is stale', async () => {
+test('a silent model causes heartbeats and is cut off when it is stale', async () => {
   const clock = fakeClock()
   await using stage = await setStage({
     scenario: { rules: [{ answer: { hang: true, delay_ms: 0 } }] },
@@ -102,7 +102,7 @@ test('a silent model gets heartbeats, and is cut off when it is stale', async ()
   })
   clock.advance(15_000)
   expect((await stage.next('llm.heartbeat', 2)).data.silent_for_seconds).toBe(30)
-  // Its first byte, whenever that came, was a sign of life: 40 s after it the call is over.
+  // Its first byte was a sign of life: 40 s later the call ends.
   clock.advance(60_000)
   expect((await stage.next('session.fail')).data).toMatchObject({
     error_category: 'timeout',
@@ -111,7 +111,7 @@ test('a silent model gets heartbeats, and is cut off when it is stale', async ()
   await expect(stage.server.requests[0]?.ended).resolves.toBe('left')
 })
 
-test('two nudges, then the stronger model, then the session fails', async () => {
+test('two reminders and the stronger model precede the failure of the session', async () => {
   const empty = { answer: { empty: true as const } }
   await using stage = await setStage({
     scenario: { rules: [empty] },
@@ -135,7 +135,7 @@ test('two nudges, then the stronger model, then the session fails', async () => 
   expect(stage.server.requests[1]?.body.messages.at(-1)?.content).toMatch(/empty/)
 })
 
-test('a nudge that helps ends in an ordinary answer', async () => {
+test('an answer after a reminder completes the turn normally', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ times: 2, answer: { empty: true } }, { answer: say('sorry, here it is') }] },
   })
@@ -172,7 +172,7 @@ test.each([
   ['is cut for its length', { text: 'as far as', finish_reason: 'length' }],
   ['calls tools that it was not offered', call('look', 'more')],
 ])(
-  'a budget of three calls is three calls, and the turn says that it is used up, where the last answer %s',
+  'a budget of three calls allows three calls and ends the turn when the last answer %s',
   async (_, last) => {
     await using stage = await setStage({
       scenario: {
@@ -194,7 +194,7 @@ test.each([
   },
 )
 
-test('the same call with the same result five times over is a loop', async () => {
+test('the same call with the same result five times ends the turn as a loop', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: call('look', 'same') }] } })
   stage.start()
   await stage.send('go')
@@ -202,7 +202,7 @@ test('the same call with the same result five times over is a loop', async () =>
   expect((await stage.events()).filter(event => event.type === 'tool.call')).toHaveLength(5)
 })
 
-test('an answer that was cut for its length is continued', async () => {
+test('an answer that was cut at its length is continued', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -222,7 +222,7 @@ test('an answer that was cut for its length is continued', async () => {
   expect(stage.server.requests[1]?.body.messages.at(-1)?.content).toMatch(/cut off/)
 })
 
-test('a session whose agent is no longer configured fails with what to change', async () => {
+test('a session whose agent is no longer configured fails with the setting to change', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('hi') }] } })
   const config = Config.parse({})
   const harness = startHarness({
@@ -244,7 +244,7 @@ test('a session whose agent is no longer configured fails with what to change', 
   await harness.stop()
 })
 
-test('a message that arrives while a call fails for good is not buried by the failure', async () => {
+test('a message that arrives during a permanent failure is still answered', async () => {
   const answer = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: {
@@ -266,7 +266,7 @@ test('a message that arrives while a call fails for good is not buried by the fa
 
 /** Promise 7.11: Arguments nested too deep fail their call, not the turn. */
 test.each([3000, 200_000])(
-  'arguments nested %i deep are a failure of that call: the turn goes on, with no crash',
+  'arguments nested %i levels deep fail only that call, and the turn continues without a crash',
   async depth => {
     const raw_arguments = `{"value":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`
     await using stage = await setStage({
@@ -289,7 +289,7 @@ test.each([3000, 200_000])(
 )
 
 /** Promise 7.11: Text streamed before an answer exceeded its limit stays in the log. */
-test('what a server said before it said too much stays in the log, and it is not asked again', async () => {
+test('text before an answer exceeded its limit stays in the log, and the call is not retried', async () => {
   const text = `${'a line of words\n'.repeat(140_000)}`
   await using stage = await setStage({
     scenario: { chunk_chars: 4096, rules: [{ answer: say(text) }] },
@@ -313,7 +313,7 @@ test('what a server said before it said too much stays in the log, and it is not
   expect(stage.server.requests).toHaveLength(1)
 })
 
-test('a call that goes on for longer than one may is over, however much alive its server is', async () => {
+test('a call ends at its maximum duration, even if the server shows signs of life', async () => {
   const clock = fakeClock()
   await using stage = await setStage({
     scenario: { rules: [{ answer: { hang: true } }] },

@@ -18,7 +18,7 @@ const replies = (events: readonly SessionEvent[]): string[] =>
 const completes = (count: number) => (events: readonly SessionEvent[]) =>
   events.filter(event => event.type === 'session.complete').length >= count
 
-/** Every key that the spec documents, bar those it makes conditional. */
+/** Every key that the spec documents, except conditional ones. */
 function expectDocumentedKeys(events: readonly SessionEvent[], ...types: EventType[]): void {
   for (const type of types) {
     const found = events.filter(event => event.type === type)
@@ -61,7 +61,7 @@ async function settled(stage: Stage, count = 1): Promise<SessionEvent[]> {
   return events
 }
 
-test('a goal set by the API is graded, revised and satisfied, in the order of the spec and with every documented key', async () => {
+test('a goal set by the API is graded, revised and satisfied, with the events and keys of the spec', async () => {
   await using stage = await setStage({ scenario: goalScenario })
   const [goal] = await defineOutcomes(stage.deps, stage.session_id, [
     { description: 'ship it', rubric: { type: 'text', content: 'it is noted twice' }, max_iterations: 99 },
@@ -112,7 +112,7 @@ test('a goal set by the API is graded, revised and satisfied, in the order of th
   expect(ends(events)[0]!.input_tokens).toBeGreaterThan(0)
 })
 
-test('a goal set by /goal takes its rubric from the block, replies before it begins, and tells the model neither command nor reply', async () => {
+test('/goal reads the rubric, replies before the turn, and keeps command and reply from the model', async () => {
   await using stage = await setStage({ scenario: goalScenario })
   stage.start()
   const commandId = await stage.send('/goal ship it\nRubric:\nit is noted twice')
@@ -144,7 +144,7 @@ test('a goal set by /goal takes its rubric from the block, replies before it beg
   expect(sent).not.toContain('Goal set.')
 })
 
-test('status, pause, resume and clear say what is, change what they name, and leave the session at rest', async () => {
+test('goal commands report the status, change the goal that they name, and leave the session at rest', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -177,7 +177,7 @@ test('status, pause, resume and clear say what is, change what they name, and le
 })
 
 /** Promise 10.8: A goal paused during grading stays paused, and its verdict is recorded. */
-test('a pause that arrives while the evaluator runs takes effect: its verdict is recorded and nothing goes on until the resume', async () => {
+test('a pause during grading takes effect: the verdict is recorded, and no work continues until the resume', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -193,7 +193,7 @@ test('a pause that arrives while the evaluator runs takes effect: its verdict is
     store: {
       ...stage.store,
       commit: async commit => {
-        // The verdict is there and not yet in the log: that is when the pause arrives.
+        // The verdict exists but is not yet in the log: the pause arrives at this moment.
         if (!isPaused && commit.events.some(event => event.type === 'span.outcome_evaluation_end')) {
           isPaused = true
           await stage.send('/goal pause')
@@ -221,7 +221,7 @@ test('a pause that arrives while the evaluator runs takes effect: its verdict is
   expect(goalOf(done)).toMatchObject({ status: 'satisfied', iteration: 2 })
 })
 
-test('a second goal is refused with the way out, an active one can be cleared, and then a new one is set', async () => {
+test('a second goal is rejected with a hint, and a new one can be set after the active one is cleared', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -249,7 +249,7 @@ test('a second goal is refused with the way out, an active one can be cleared, a
   expect(goalOf(await settled(stage, 3))).toMatchObject({ description: 'another', status: 'satisfied' })
 })
 
-test('verdicts that cannot be read count, and the third in a row pauses the goal without an outcome.paused', async () => {
+test('unreadable verdicts count, and the third in a row pauses the goal without outcome.paused', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -272,7 +272,7 @@ test('verdicts that cannot be read count, and the third in a row pauses the goal
   expect(goalOf(events)?.status).toBe('paused')
 })
 
-test('a goal ends at its maximum, and a goal over its budget within one call', async () => {
+test('a goal ends at its maximum of iterations or within one call of its budget', async () => {
   const revise: ScenarioInput = {
     rules: [
       {
@@ -307,7 +307,7 @@ test('a goal ends at its maximum, and a goal over its budget within one call', a
 })
 
 /** Promise 10: A goal ends within one model call of its budget. */
-test('a budget that is used up between two calls of a turn ends turn and goal before the next call, without asking the evaluator', async () => {
+test('a goal whose budget is used up during a turn ends with it before the next call, without grading', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -333,7 +333,7 @@ test('a budget that is used up between two calls of a turn ends turn and goal be
   expect(events.at(-1)).toMatchObject({ type: 'inbox.task_complete', data: { outcome: 'failed' } })
 })
 
-test('an evaluator that fails gives no verdict: the session fails, and the retry grades the same turn', async () => {
+test('a failing evaluator fails the session without a verdict, and the retry grades the same turn', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -353,7 +353,7 @@ test('an evaluator that fails gives no verdict: the session fails, and the retry
   expect(events.filter(event => event.type === 'llm.request')).toHaveLength(1)
 })
 
-test('a message that comes while a goal is graded is answered, although the verdict ends the goal', async () => {
+test('a message during grading is answered, although the verdict ends the goal', async () => {
   const gate = Promise.withResolvers<undefined>()
   await using stage = await setStage({
     scenario: {

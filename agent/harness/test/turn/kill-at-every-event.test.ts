@@ -14,7 +14,7 @@ import { deathsOf } from './with-death.ts'
 
 const undisturbed = await playGolden(null)
 
-test('the undisturbed session is sound and has effects to repeat', () => {
+test('the session without a death is sound and has effects to repeat', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
   expect(undisturbed.seen.toSorted()).toEqual(['look:1', 'look:2', 'note:first', 'note:second'])
   expect(undisturbed.commits).toBeGreaterThan(15)
@@ -22,7 +22,7 @@ test('the undisturbed session is sound and has effects to repeat', () => {
 
 /** Promise 11.3: A non-idempotent tool starts at most once per call, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
-  'killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
+  'killed just $when commit $nth, the next runner ends the session the same way and repeats no effect',
   async death => {
     const { events, seen: ran } = await playGolden(death)
     expect(checkHistory(events, { settled: true })).toEqual([])
@@ -34,7 +34,7 @@ test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   },
 )
 
-test('a session that kills every worker is given up after three recoveries', async () => {
+test('a session that kills every runner fails after three recoveries', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
@@ -66,7 +66,7 @@ test('a session that kills every worker is given up after three recoveries', asy
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
-/** A store that fails writes of one kind: a bug in the runtime, as seen from the turn. */
+/** A store that fails writes of one kind: to the turn, a bug in the runtime. */
 function breakingStore(store: LogStore, times: number, message = 'the runtime has a bug'): LogStore {
   let left = times
   return {
@@ -81,7 +81,7 @@ function breakingStore(store: LogStore, times: number, message = 'the runtime ha
   }
 }
 
-test('an exception of the runtime is a crash, and the turn is tried again', async () => {
+test('an exception of the runtime is recorded as a crash, and the turn is retried', async () => {
   await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', 'x'), say('done')] }] } })
   stage.start({ store: breakingStore(stage.store, 2) })
   await stage.send('go')
@@ -100,7 +100,7 @@ test('an exception of the runtime is a crash, and the turn is tried again', asyn
   expect(stage.ran).toEqual(['note:x'])
 })
 
-test('the same exception three times over fails the session', async () => {
+test('the same exception three times in a row fails the session', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('never lands') }] } })
   stage.start({ store: breakingStore(stage.store, 99) })
   await stage.send('go')
@@ -114,7 +114,7 @@ test('the same exception three times over fails the session', async () => {
 })
 
 /** Promise 10.3: Crash and failure events contain no local path. */
-test('the crashes of a session and the failure they come to say __WORKSPACE__ for its folder', async () => {
+test('crash and failure events contain __WORKSPACE__ instead of the workspace path', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('never lands') }] } })
   const workspace = join(stage.dir, 'workspaces', stage.session_id)
   stage.start({ store: breakingStore(stage.store, 99, `ENOENT: no such file, open '${workspace}/a.txt'`) })

@@ -7,7 +7,7 @@ const secret = `sk-${'a1B2'.repeat(8)}`
 const scenario = { rules: [{ steps: [call('note', `key ${secret}`), say('done')] }] }
 
 /** Promise 2: A tool receives the secret that the model wrote, and the log never contains it. */
-test('a tool gets the secret that the model wrote; the log never has it', async () => {
+test('a tool gets the secret that the model wrote, and the log never contains it', async () => {
   await using stage = await setStage({ scenario })
   stage.start()
   await stage.send('go')
@@ -18,7 +18,7 @@ test('a tool gets the secret that the model wrote; the log never has it', async 
   expect(log).toContain(`key ${REDACTED}`)
 })
 
-test('a call whose secret was lost with its worker is not made with something else in its place', async () => {
+test('a call whose secret was lost with its runner fails instead of running with the placeholder', async () => {
   const answer = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: { rules: [{ steps: [call('note', `key ${secret}`), say('understood')] }] },
@@ -44,7 +44,7 @@ test('a call whose secret was lost with its worker is not made with something el
 })
 
 /** Promise 2: A streamed secret appears in no chunk and in no two joined chunks. */
-test('a secret that the model streams letter by letter is in no chunk and in no two of them together', async () => {
+test('a secret that the model streams in pieces is in no chunk and in no joined chunks', async () => {
   await using stage = await setStage({
     scenario: {
       pace_ms: 2,

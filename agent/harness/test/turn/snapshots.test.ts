@@ -1,6 +1,5 @@
 /**
- * Snapshots of a worker's fold: whatever they are made of, going on from one reaches where the whole log
- * leads.
+ * Snapshots of a runner's fold: whatever they contain, continuing from one gives the state of the whole log.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { decodeEvent, type SessionEvent } from '@cairn/protocol'
@@ -18,7 +17,7 @@ const throughText = (position: Position): Position => {
   return read
 }
 
-/** Where a fold that goes on from a snapshot at this cut ends, and where the fold of the whole log does. */
+/** The state from a snapshot at this cut equals the state from the whole log. */
 function expectSameEnd(events: readonly SessionEvent[], cut: number, whole: Position): void {
   const before = foldPositions(startPosition, events.slice(0, cut))
   expect(foldPositions(throughText(before), events.slice(cut)), `cut at ${cut}`).toEqual(whole)
@@ -33,14 +32,14 @@ const golden = readdirSync(GOLDEN).flatMap(version =>
   readdirSync(new URL(version, GOLDEN)).map(file => `${version}/${file}`),
 )
 
-describe('a snapshot and what came since lead where the whole log does, wherever the log is cut', () => {
-  test.each(golden)('the golden session %s', name => {
+describe('a snapshot plus later events gives the state of the whole log, wherever it is cut', () => {
+  test.each(golden)('for the golden session %s', name => {
     const lines = readFileSync(new URL(name, GOLDEN), 'utf8').trimEnd().split('\n')
     expectSameEverywhere(lines.map(decodeEvent))
   })
 
   const dir = makeDataDir()
-  test('sessions of the simulation, with crashes, pauses and compactions', async () => {
+  test('for sessions of the simulation, with crashes, pauses and compactions', async () => {
     let compactions = 0
     for (let seed = 3001; seed <= 3012; seed += 1) {
       const { log, counts } = await simulate(seed, dir)
@@ -52,7 +51,7 @@ describe('a snapshot and what came since lead where the whole log does, wherever
   })
 
   /** Promise 8.6: A snapshot plus later events gives the same state as the whole log. */
-  test('any events in any order', () => {
+  test('for any events in any order', () => {
     fc.assert(
       fc.property(anyLog(60), fc.nat(), (events, at) => {
         expectSameEnd(events, at % (events.length + 1), foldPositions(startPosition, events))

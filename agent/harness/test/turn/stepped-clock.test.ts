@@ -1,4 +1,4 @@
-/** Somebody sets the clock in the middle of a turn: durations stay what they were (contract 7). */
+/** The clock is set in the middle of a turn: durations do not change (contract 7). */
 import { expect, test } from 'vitest'
 import { CLOCK_STEPS_MS } from '@cairn/protocol/test/clock-steps'
 import { callTool } from '../../src/tools/call-tool.ts'
@@ -7,7 +7,7 @@ import { fakeClock } from './fake-clock.ts'
 import { setStage } from './stage.ts'
 
 test.each(CLOCK_STEPS_MS)(
-  'a tool of two seconds took two seconds when the clock is set by %d ms',
+  'a tool that runs for two seconds records two seconds when the clock is set by %d ms',
   async step => {
     await using bench = await makeBench()
     const clock = fakeClock()
@@ -24,7 +24,7 @@ test.each(CLOCK_STEPS_MS)(
 )
 
 test.each(CLOCK_STEPS_MS)(
-  'a call of the model is neither stale nor of a wrong length when the clock is set by %d ms',
+  'a model call is not stale and records its true duration when the clock is set by %d ms',
   async step => {
     const clock = fakeClock()
     await using stage = await setStage({

@@ -35,7 +35,7 @@ test('a stop ends a running model call at once and leaves the session active', a
 })
 
 /** Promise 11.4: A stopped turn starts no further tool. */
-test('a stop during a tool starts nothing more: no tool.call of that turn follows it, in this turn or the next', async () => {
+test('a stop during a tool is followed by no tool.call of that turn, not even in the next turn', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -73,7 +73,7 @@ test('a stop during a tool starts nothing more: no tool.call of that turn follow
 })
 
 /** Promise 6.3: A paused turn resumes with its `turn_id` and repeats no call. */
-test('a paused turn goes on under its turn_id when resumed, and repeats no call', async () => {
+test('a paused turn continues under its turn_id when resumed, and repeats no call', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [
@@ -100,7 +100,7 @@ test('a paused turn goes on under its turn_id when resumed, and repeats no call'
   expect(events.filter(event => event.type === 'harness.recovered')).toEqual([])
 })
 
-test('a paused session takes a message and answers it when resumed', async () => {
+test('a paused session accepts a message and answers it when resumed', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('hi') }] } })
   await stage.send('one')
   await pauseSession(stage.deps, stage.session_id)
@@ -127,7 +127,7 @@ test('an archived session stops at once', async () => {
   expect((await stage.events()).at(-1)?.type).toBe('session.stopped')
 })
 
-test('a failed session is tried again by a retry', async () => {
+test('a retry runs a failed session again', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [{ times: 1, answer: { error: { status: 400, message: 'bad' } } }, { answer: say('better') }],

@@ -1,4 +1,4 @@
-/** Titles that land outside the turn (contract 14.13). */
+/** Titles that are set outside the turn (contract 14.13). */
 import { addMessage, createSession, renameSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -27,7 +27,7 @@ async function converse(naming: ScenarioInput['rules'][number], title?: string) 
 }
 
 /** Promise 7.13: A session gets a title from its first message at once and from a model after the turn. */
-test('a session without a title gets one from its first message at once, and one from a model after the turn', async () => {
+test('a session gets a title from its first message at once and from a model after the turn', async () => {
   const { events, session, problems } = await converse({ when: NAMES, answer: say('"Border and hedge."') })
   expect(events.flatMap(event => (event.type === 'session.title_updated' ? [event.data] : []))).toEqual([
     { title: 'Where is the border?', provisional: true },
@@ -41,7 +41,7 @@ test('a session without a title gets one from its first message at once, and one
   expect(problems).toEqual([])
 })
 
-test('a model that finds no title costs nothing but the title: the message takes its place', async () => {
+test('a model call that fails to name the session leaves the title of the first message', async () => {
   const { events, session } = await converse({
     when: NAMES,
     answer: { error: { status: 400, message: 'no' } },
@@ -51,19 +51,19 @@ test('a model that finds no title costs nothing but the title: the message takes
   expect(typesOf(events).filter(type => type === 'session.title_updated')).toHaveLength(1)
 })
 
-test('a title that was given is left alone', async () => {
+test('a title set at creation stays', async () => {
   const { events, session } = await converse({ when: NAMES, answer: say('Another') }, 'Mine')
   expect(session?.title).toBe('Mine')
   expect(typesOf(events)).not.toContain('session.title_updated')
 })
 
 /** Promise 7.13: A title that is missing after a crash is created after the next turn. */
-test('a title that a worker did not live to find is found after the next turn', async () => {
+test('a title that a runner was stopped from generating is generated after the next turn', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [{ when: NAMES, answer: say('Border and hedge') }, { answer: say('Under the hedge.') }],
     },
-    // The second request is for the title, and its worker stops before the answer comes.
+    // The second request is for the title, and its runner stops before the answer arrives.
     hold: nth => (nth === 2 ? new Promise(() => undefined) : undefined),
   })
   const { id } = await createSession(stage.deps, ['assistant'], { principal: alice })
@@ -80,7 +80,7 @@ test('a title that a worker did not live to find is found after the next turn', 
 })
 
 /** Promise 7.13: A title set by a person is never replaced, even if it equals the provisional one. */
-test('a title that a person gives while a model is asked stands, also if it reads like the one before', async () => {
+test('a title that a person sets while a model is asked stays, even if it equals the provisional one', async () => {
   const naming = Promise.withResolvers<void>()
   await using stage = await setStage({
     scenario: {

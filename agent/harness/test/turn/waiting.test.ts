@@ -29,7 +29,7 @@ const asking = {
 const results = (events: readonly SessionEvent[]) =>
   events.filter(event => event.type === 'tool.result').map(event => event.data)
 
-/** Runs one step of a test on a worker of its own, as if the process had been restarted between the steps. */
+/** Runs one step of a test on its own runner, as if the process had restarted between the steps. */
 async function onFreshWorker(stage: Stage, step: () => Promise<unknown>): Promise<void> {
   const harness = stage.start()
   await step()
@@ -38,7 +38,7 @@ async function onFreshWorker(stage: Stage, step: () => Promise<unknown>): Promis
 }
 
 /** Promise 7.8: A waiting question occupies no runner and survives a restart. */
-test('a question holds no worker, survives a restart, and its answer is the result of its call', async () => {
+test('a question occupies no runner, survives a restart, and its answer is the result of its call', async () => {
   await using stage = await setStage({ scenario: asking })
   await onFreshWorker(stage, async () => {
     await stage.send('paint it')
@@ -46,7 +46,7 @@ test('a question holds no worker, survives a restart, and its answer is the resu
   })
   expect(await stage.session()).toMatchObject({ status: 'active', waiting_on: 'question', lease: null })
   const asked = await stage.next('inbox.input_required')
-  // A second worker finds nothing to do.
+  // A second runner finds nothing to do.
   await onFreshWorker(stage, () => Promise.resolve())
   expect((await stage.events()).filter(event => event.type === 'harness.wake')).toHaveLength(1)
 
@@ -106,7 +106,7 @@ test('a question holds no worker, survives a restart, and its answer is the resu
   ).rejects.toMatchObject({ code: 'already_answered' })
 })
 
-test('an answer longer than a result may be is cut as every result is, and the model reads what is recorded', async () => {
+test('an answer longer than a result may be is cut like any result, and the model reads what is recorded', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ when: { result: 'colours' }, answer: say('noted') }, ...asking.rules] },
   })
@@ -125,7 +125,7 @@ test('an answer longer than a result may be is cut as every result is, and the m
   expect(readFileSync(whole, 'utf8').length).toBeGreaterThan(100_000)
 })
 
-test('two questions of one answer: each has its result once it is answered, and the model goes on after both', async () => {
+test('each of two questions gets its result when it is answered, and the model continues after both', async () => {
   const two = { tool_calls: [question, question] }
   await using stage = await setStage({
     scenario: { rules: [{ when: { result: 'blue' }, answer: say('blue it is') }, { answer: two }] },
@@ -154,7 +154,7 @@ test('two questions of one answer: each has its result once it is answered, and 
   expect(checkHistory(events, { settled: true, current: true })).toEqual([])
 })
 
-test('an answer that came just before a stop has its result, and nothing begins', async () => {
+test('an answer just before a stop is recorded as a result, and no new work starts', async () => {
   await using stage = await setStage({ scenario: asking })
   await onFreshWorker(stage, async () => {
     await stage.send('paint it')
@@ -172,7 +172,7 @@ test('an answer that came just before a stop has its result, and nothing begins'
   expect(checkHistory(events, { settled: true, current: true })).toEqual([])
 })
 
-test('a message instead of an answer closes the question, and the model is told', async () => {
+test('a message instead of an answer closes the question, and its result reports that', async () => {
   await using stage = await setStage({ scenario: asking })
   const harness = stage.start()
   await stage.send('paint it')
@@ -201,7 +201,7 @@ test('a message instead of an answer closes the question, and the model is told'
   expect(await stage.session()).toMatchObject({ waiting_on: null })
 })
 
-test('text typed while a question waits is its answer, and the same turn goes on', async () => {
+test('text sent while a question waits is its answer, and the same turn continues', async () => {
   await using stage = await setStage({ scenario: asking })
   const harness = stage.start()
   await stage.send('paint it')
@@ -218,7 +218,7 @@ test('text typed while a question waits is its answer, and the same turn goes on
   expect(events.findLast(event => event.type === 'llm.response')?.data.message.content).toBe('blue it is')
 })
 
-test('a question may be answered while the session is paused, and the turn goes on when it is resumed', async () => {
+test('a question can be answered while the session is paused, and the turn continues after the resume', async () => {
   await using stage = await setStage({ scenario: asking })
   const harness = stage.start()
   await stage.send('paint it')
@@ -262,7 +262,7 @@ async function gateItem(stage: Stage): Promise<string> {
   return item.id
 }
 
-test('an approval covers one call once, across restarts between every step', async () => {
+test('an approval covers one call once, with restarts between all steps', async () => {
   await using stage = await setStage(gated)
   await onFreshWorker(stage, async () => {
     await stage.send('note a')
@@ -329,7 +329,7 @@ test('a rejection reaches the model and starts nothing', async () => {
   )
 })
 
-test('two people deciding at once get one decision', async () => {
+test('of two concurrent decisions one is recorded and the other is rejected', async () => {
   await using stage = await setStage(gated)
   const harness = stage.start()
   await stage.send('note a')
@@ -352,7 +352,7 @@ test('two people deciding at once get one decision', async () => {
 test.each([
   ['a stop', (stage: Stage) => stopSession(stage.deps, stage.session_id)],
   ['/stop as a message', (stage: Stage) => stage.send('/stop')],
-] as const)('%s expires the question that waits, and what is said next is a message', async (_, stop) => {
+] as const)('%s expires the waiting question, and the next text is a message', async (_, stop) => {
   await using stage = await setStage({ scenario: asking })
   await onFreshWorker(stage, async () => {
     await stage.send('paint it')
@@ -387,7 +387,7 @@ test.each([
 })
 
 /** Promise 6.4: A stop expires the action that the turn waits for. */
-test('a stop expires the action that the turn waits for, and to complete it later is refused', async () => {
+test('a stop expires the action that the turn waits for, and completing it later is rejected', async () => {
   const action = { title: 'Log in', instructions: 'Log in at the bank.', reason: 'It asks for a code.' }
   await using stage = await setStage({
     scenario: {
@@ -415,7 +415,7 @@ test('a stop expires the action that the turn waits for, and to complete it late
   expect(checkHistory(await stage.events(), { settled: true, current: true })).toEqual([])
 })
 
-test('an approval outlives a stop: a decision is about one call, whenever it is made', async () => {
+test('an approval survives a stop, because it concerns one call', async () => {
   await using stage = await setStage({
     ...gated,
     scenario: {
@@ -436,7 +436,7 @@ test('an approval outlives a stop: a decision is about one call, whenever it is 
   expect(stage.ran).toEqual(['note:a'])
 })
 
-test('in a log of an older release the answer to a question of a stopped turn is answered', async () => {
+test('in a log of an older release, the answer to a question of a stopped turn is answered', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ when: { user: 'approved' }, answer: say('blue it is') }, ...asking.rules] },
   })
@@ -445,7 +445,7 @@ test('in a log of an older release the answer to a question of a stopped turn is
     await stage.next('inbox.input_required')
   })
   const asked = await stage.next('inbox.input_required')
-  // Somebody decides something else meanwhile: it waits behind the question.
+  // Another decision arrives meanwhile and waits for the question.
   await stage.store.commit({
     session_id: stage.session_id,
     events: [syntheticMessage('governance_decision', 'approved')],

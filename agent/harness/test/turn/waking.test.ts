@@ -1,4 +1,4 @@
-/** What a wake of a long session reads, counted in records and never in time. */
+/** How much a wake-up of a long session reads, counted in records and never in time. */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { pauseSession } from '@cairn/sessions'
@@ -10,7 +10,7 @@ import { say, setStage, type Stage } from './stage.ts'
 
 const scenario = { rules: [{ steps: [say('Done.')] }] }
 
-/** A session with so many events behind it, and what its workers read and save from here on. */
+/** A session with a long log, and what its runners read and save from here on. */
 async function liveStage(events: number) {
   const stage = await setStage({ scenario })
   await liveLong(stage.store, stage.session_id, events)
@@ -30,7 +30,7 @@ async function liveStage(events: number) {
   return { stage, store, seen }
 }
 
-/** One turn by a worker that knows nothing yet; how many records it read for it. */
+/** One turn by a new runner without a cache. Returns how many records it read. */
 async function turnByNewWorker({ stage, store, seen }: Awaited<ReturnType<typeof liveStage>>) {
   seen.read = 0
   const last = (await stage.session()).last_event_id
@@ -63,7 +63,7 @@ const positionOf = async ({ store, session_id }: Stage, upTo: number): Promise<P
 }
 
 /** Promise 8.6: Waking a long session reads the events since its last snapshot, not its whole log. */
-test('the first worker of a long session reads all of it, and every later one what came since', async () => {
+test('the first runner of a long session reads all of it, and each later one only the new events', async () => {
   const scene = await liveStage(20_000)
   await using stage = scene.stage
   const first = await turnByNewWorker(scene)
@@ -76,7 +76,7 @@ test('the first worker of a long session reads all of it, and every later one wh
 })
 
 /** Promise 8.6: A session that is ten times as long costs no more to wake. */
-test('ten times the life is the same wake', async () => {
+test('a log ten times as long costs the same to wake', async () => {
   const reads: number[] = []
   for (const events of [3000, 30_000]) {
     const scene = await liveStage(events)
@@ -87,7 +87,7 @@ test('ten times the life is the same wake', async () => {
   expect(reads[1]).toBe(reads[0])
 })
 
-test('a short session has no snapshot, and asks for none', async () => {
+test('a short session neither has nor reads a snapshot', async () => {
   const scene = await liveStage(500)
   await using _stage = scene.stage
   scene.store.readSnapshot = () => Promise.reject(new Error('nobody asks'))
@@ -100,7 +100,7 @@ test.for([
   { what: 'of other code', spoil: (body: string) => ({ version: 'another', body }) },
   { what: 'that is no JSON', spoil: (body: string) => ({ version: FOLD_VERSION, body: body.slice(1) }) },
   { what: 'that ends elsewhere', spoil: () => ({ version: FOLD_VERSION, body: '{"last_id":7}' }) },
-])('a snapshot $what is passed over for the log, and replaced', async ({ spoil }) => {
+])('a snapshot $what is ignored and replaced', async ({ spoil }) => {
   const scene = await liveStage(3000)
   await using stage = scene.stage
   await turnByNewWorker(scene)
@@ -112,7 +112,7 @@ test.for([
   expect(await turnByNewWorker(scene)).toBeLessThan(60)
 })
 
-test('a store that cannot keep a snapshot harms no turn', async () => {
+test('a store that cannot save a snapshot does not affect the turn', async () => {
   const scene = await liveStage(3000)
   await using stage = scene.stage
   scene.store.saveSnapshot = () => Promise.reject(new Error('no room'))
@@ -120,13 +120,13 @@ test('a store that cannot keep a snapshot harms no turn', async () => {
   expect((await stage.session()).status).toBe('completed')
 })
 
-test.for(['drains', 'has lost its lease'])('a worker that %s keeps none', async why => {
+test.for(['drains', 'has lost its lease'])('a runner that %s saves no snapshot', async why => {
   const scene = await liveStage(3000)
   await using stage = scene.stage
   const [cut, looked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const store: LogStore = {
     ...scene.store,
-    // The first commit of the turn makes a snapshot due; before it can be written, it is too late.
+    // The first commit of the turn makes a snapshot due, and the runner stops before it can write it.
     async commit(commit) {
       const committed = await stage.store.commit(commit)
       if (commit.fence === undefined || !commit.events.some(({ type }) => type === 'llm.request'))
@@ -154,7 +154,7 @@ test.for(['drains', 'has lost its lease'])('a worker that %s keeps none', async 
 })
 
 /** Promise 8.6: A session's snapshot has a bounded size, up to a million events. */
-test('a million events make no longer snapshot than thirty thousand', () => {
+test('the snapshot of a million events is no larger than that of thirty thousand', () => {
   const longest = { early: 0, late: 0 }
   let position = startPosition
   let id = 0
@@ -171,7 +171,7 @@ test('a million events make no longer snapshot than thirty thousand', () => {
     longest[when] = Math.max(longest[when], writeSnapshot<Position>(position).length)
   }
   expect(id).toBeGreaterThan(1_000_000)
-  // The lines of what nobody decides on have a bound of their own, which a short life does not reach.
+  // The text of undecided items has its own limit, which a short log does not reach.
   expect(longest.late).toBeLessThan(longest.early + 100 * 600)
   expect(longest.late).toBeLessThan(400_000)
 })
