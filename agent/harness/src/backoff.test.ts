@@ -4,7 +4,7 @@ import { backoffMs } from './backoff.ts'
 
 const backoff = { baseMs: 1000, maxMs: 60_000 }
 
-test('a delay is between 0 and the doubled base, and never above the maximum', () => {
+test('a delay is between 0 and the base doubled per attempt, and never above the maximum', () => {
   fc.assert(
     fc.property(
       fc.nat(40),

@@ -1,4 +1,4 @@
-/** Which home folders of coding agents a runner removes at its start. */
+/** The home folders of coding agents that a runner removes at its start. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -31,7 +31,7 @@ test('a message that is older than the answer before it stays with that answer',
   expect(cutPlaces([user(1), asks(5), user(3), user(9)])).toEqual([1, 3, 4])
 })
 
-test('keeps at least four of the newest messages and at most a fifth of the window', () => {
+test('keeps the newest messages within a fifth of the window, but at least four if they fit', () => {
   const entries = Array.from({ length: 100 }, (_, index) => user(index + 1))
   expect(chooseCut(entries, 1000)?.kept).toHaveLength(14)
   expect(chooseCut(entries, 100)?.kept).toHaveLength(2)

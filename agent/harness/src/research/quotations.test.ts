@@ -1,4 +1,4 @@
-/** Which reports are accepted: every marker is a source, and every quotation is in it. */
+/** In an accepted report every marker is a source, and every quotation is in its source. */
 import { expect, test } from 'vitest'
 import { checkReport, holds } from './quotations.ts'
 

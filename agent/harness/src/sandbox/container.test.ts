@@ -114,7 +114,7 @@ test('sends the environment over the leash, each variable ended by a null byte',
   expect(environmentMessage({ 'B=C': 'x', D: 'with\0null' })).not.toMatch(/B=C|with/)
 })
 
-test('reads the outcome of the command from init, and none from silence', () => {
+test('reads the outcome of the command from init, and none from incomplete output', () => {
   expect(readOutcome('3\n')).toEqual({ exitCode: 3, usedTooMuchMemory: false })
   expect(readOutcome('137 memory\n')).toEqual({ exitCode: 137, usedTooMuchMemory: true })
   expect(['', '3', 'memory\n'].map(readOutcome)).toEqual([null, null, null])

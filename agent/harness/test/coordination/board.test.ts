@@ -19,7 +19,7 @@ test('an invalid note is an error of the tool or is rejected with its reason, an
     [share(fact('x', { author: 'me' })), 'author'],
     [share('x'), 'notes'],
     [{ name: 'read_board', arguments: { types: ['RUMOUR'] } }, 'types'],
-    // Of the right shape, but rejected, with the index and the reason.
+    // Valid in shape, but rejected, with the index and the reason.
     [share(fact(' '), fact('x'.repeat(201))), '"rejected":[{"index":0,"reason":"empty'],
     [share(fact('x', { ref: 'y'.repeat(301) })), 'too_long: a ref can have at most 300'],
   ]

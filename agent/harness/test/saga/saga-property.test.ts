@@ -25,7 +25,7 @@ const KINDS = ['undone', 'refused', 'broken', 'bare', 'fails'] as const
 type Kind = (typeof KINDS)[number]
 type Case = {
   steps: Kind[]
-  /** So many calls in one answer of the model. */ width: number
+  /** Calls per answer of the model. */ width: number
   cut: 'pause' | 'stop' | 'fail'
   deaths: { during: 'work' | 'rollback'; at: number; when: When }[]
 }
@@ -158,7 +158,7 @@ async function live({
 
 /** Promise 14.8: Any saga is undone in reverse, each step at most once, with its failures listed. */
 test(
-  'property: any saga is undone in reverse, each step at most once, and failures are listed, wherever runners die',
+  'property: wherever runners die, a saga is undone in reverse, each step once, and failures are listed',
   { timeout: 600_000 },
   async () => {
     await fc.assert(

@@ -76,7 +76,7 @@ describe.each(STORES)('on %s', (_, open) => {
   })
 
   /** Promise 14.17: Sessions of old scheduled runs are archived unless someone continues them. */
-  test('a run that a person continues stays until it was unused for as long', async () => {
+  test('a run that a person continues stays until keep_runs_days after its new end', async () => {
     await using at = await begin()
     const { deps, wall, store } = at
     const runs = await at.run(1)

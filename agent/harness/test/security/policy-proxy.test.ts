@@ -105,7 +105,7 @@ async function run(
 const allowed = { internal: ['allowed.test'] }
 const curl = (address: string, more = '') => `curl -sS -m 5 ${more} ${address} 2>&1; echo`
 
-test('a box reaches what its policy names, by request and by tunnel, and no header of a hop goes on', async () => {
+test('a sandbox reaches what its policy names, by request and by tunnel, without hop-by-hop headers', async () => {
   const { said, refusals } = await run(
     curl(`http://allowed.test:${port}/`, "-H 'Connection: x-hop' -H 'X-Hop: told'") +
       `; ${curl(`http://allowed.test:${port}/`, '--proxytunnel')}`,

@@ -136,7 +136,7 @@ running.stdout.pipe(process.stdout);
 await running.exited; await box.close(); await sandbox.close();
 `
 
-test('a boxed command types nothing into a terminal, changes no interface and takes off no filter', async () => {
+test('a sandboxed command injects no terminal input, changes no interface and removes no filter', async () => {
   const [prctl, seccomp] = architecture === 'x64' ? [157, 317] : [167, 277]
   const { output } = await run(
     `${tryCalls([

@@ -124,7 +124,7 @@ test('read-only calls of one answer run in parallel, and others one after the ot
   expect(bench.commits.slice(-4)).toEqual([['tool.call'], ['tool.result'], ['tool.call'], ['tool.result']])
 })
 
-test('when the result of one call in a group cannot be recorded, the others are aborted and no later call starts', async () => {
+test('when a result of a group cannot be recorded, its other calls are aborted and no later call starts', async () => {
   await using bench = await makeBench()
   const deps = bench.deps()
   const stopped = Promise.withResolvers<string>()
