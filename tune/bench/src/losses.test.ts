@@ -3,11 +3,11 @@ import { finalLoss, lossCharts, lossTable, lossesOf } from './losses.ts'
 
 const ending = (end: number) => [...Array<number>(18).fill(3), end, end]
 
-test('the end of a run is the mean of its last tenth', () => {
+test('the final loss is the mean of the last tenth of the steps', () => {
   expect(finalLoss([...Array<number>(18).fill(9), 1, 2])).toBe(1.5)
 })
 
-test('each recipe is held against bf16 and its own limit', () => {
+test('compares each recipe with bf16 and its own limit', () => {
   const { rows } = lossTable([
     { config: 'BF16', losses: ending(2) },
     { config: 'FP8', losses: ending(2.03) },
@@ -22,7 +22,7 @@ test('each recipe is held against bf16 and its own limit', () => {
   ])
 })
 
-test('there is a chart of all and one of each', () => {
+test('draws one chart of all configurations and one of each', () => {
   expect(
     lossCharts([
       { config: 'BF16', losses: [1, 2] },
@@ -31,7 +31,7 @@ test('there is a chart of all and one of each', () => {
   ).toEqual(['all', 'bf16', 'qfp8-fp8-hybrid'])
 })
 
-test("a demonstration's losses are the mean of its seeds at each step", () => {
+test('the losses of a demonstration are the mean of its seeds at each step', () => {
   const run = (config: string, seed: number, losses: number[]) => ({
     config,
     seed,

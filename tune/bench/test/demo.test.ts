@@ -1,6 +1,6 @@
 /**
- * The demonstration end to end, with a model too small to learn anything: what is trained, served, asked and
- * kept.
+ * The demonstration end to end, with a model too small to learn anything: it trains, serves, queries and
+ * stores results.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-/** The real server, and what it was asked to hold. */
+/** The real server, recording the bases that it was started with. */
 function recording(): { startServer: StartServer; started: string[]; closed: () => number } {
   const started: string[] = []
   let closed = 0
@@ -76,7 +76,7 @@ const run = async (more: Partial<DemoOptions> & Pick<DemoOptions, 'startServer'>
  * Promise T8.1: Each adapter of the accuracy table is loaded, queried and unloaded, quantised recipes on both
  * bases.
  */
-test('each adapter is trained, loaded, asked in both languages, unloaded; one base serves all', async () => {
+test('trains, loads, queries in both languages and unloads each adapter on one shared base', async () => {
   const first = recording()
   const { outcome, steps } = await run({ startServer: first.startServer })
   expect(outcome.scored.map(({ config, base }) => `${config} on ${base}`)).toEqual([
@@ -111,7 +111,7 @@ test('each adapter is trained, loaded, asked in both languages, unloaded; one ba
   expect(second.outcome.scored).toEqual(outcome.scored.slice(0, 1))
 })
 
-test('an interrupted table continues: only the row that is missing is measured', async () => {
+test('an interrupted table resumes and measures only the missing row', async () => {
   const outputDir = join(directory, 'kept')
   const { outcome } = await run({
     startServer: recording().startServer,
@@ -138,7 +138,7 @@ test('an interrupted table continues: only the row that is missing is measured',
   expect(other.outcome.scored[0]?.romanian.total).toBe(4)
 })
 
-test('an interrupted base is gone on with', async () => {
+test('resumes the interrupted training of a base', async () => {
   const stop = new AbortController()
   const cacheDir = join(directory, 'interrupted')
   const stopping = run({

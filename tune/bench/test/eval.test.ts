@@ -1,5 +1,5 @@
 /**
- * `cairn-tune eval` against what the real lm-evaluation-harness asked and scored; see
+ * `cairn-tune eval` against the recorded requests and scores of the real lm-evaluation-harness; see
  * reference/run_harness.sh.
  */
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -49,7 +49,7 @@ const byPrompt = (a: Record<string, unknown>, b: Record<string, unknown>) =>
   String(a['prompt']) < String(b['prompt']) ? -1 : 1
 
 /** Promise T6.2: Both answer filters extract what the harness extracts. */
-test('both filters take from each reply what the harness takes, and judge it alike', () => {
+test('both filters extract and judge the same answers as the harness', () => {
   const replies = readReplies()
   const ours = harness.judged.map(({ index, filter }) => {
     const { question = '', answer = '' } = questions[index] ?? {}
@@ -64,7 +64,7 @@ test('both filters take from each reply what the harness takes, and judge it ali
  * Promise T6.2: An evaluation sends the requests of lm-evaluation-harness and reproduces its figures to the
  * last digit.
  */
-test('the server is asked what the harness asks, and the numbers agree to the last digit', async () => {
+test('sends the requests of the harness and reproduces its figures to the last digit', async () => {
   await using server = await startScriptedServer()
   const { scores } = await evaluate(at(server.url))
   expect(server.asked.map(({ body }) => body).toSorted(byPrompt)).toEqual(harness.requests)
@@ -78,14 +78,14 @@ test('the server is asked what the harness asks, and the numbers agree to the la
   expect(written.results.gsm8k).toMatchObject(harness.results)
 })
 
-test('no more requests run at once than are allowed', async () => {
+test('runs at most `concurrency` requests at once', async () => {
   await using server = await startScriptedServer()
   await evaluate({ ...at(server.url), concurrency: 5 })
   expect(server.mostAtOnce()).toBeLessThanOrEqual(5)
 })
 
 /** Promise T6.2: An evaluation that is killed and resumed repeats no request. */
-test('a killed evaluation goes on without asking again, and ends with the same numbers', async () => {
+test('a killed evaluation resumes without repeating a request and ends with the same figures', async () => {
   const kill = new AbortController()
   await using server = await startScriptedServer()
   const onProgress = ({ done }: EvalProgress) => {
@@ -97,7 +97,7 @@ test('a killed evaluation goes on without asking again, and ends with the same n
   const answered = (await readFile(join(outputDir, AUDIT_FILE), 'utf8')).trim().split('\n').length - 1
   expect(answered).toBeGreaterThanOrEqual(30)
   expect(answered).toBeLessThan(questions.length)
-  // What a crash in the middle of a line leaves behind.
+  // A crash in the middle of a line leaves this behind.
   await appendFile(join(outputDir, AUDIT_FILE), '{"index":95,"question":"cut')
   const before = server.asked.length
   const { scores, resumed } = await evaluate(at(server.url))
@@ -106,7 +106,7 @@ test('a killed evaluation goes on without asking again, and ends with the same n
   expect(scores['strict-match'].accuracy).toBe(harness.results['exact_match,strict-match'])
 })
 
-test('the audit file of another evaluation is not continued', async () => {
+test('rejects the audit file of another evaluation', async () => {
   await using server = await startScriptedServer()
   await evaluate(at(server.url))
   await expect(evaluate({ ...at(server.url), model: 'other' })).rejects.toThrow(
@@ -114,7 +114,7 @@ test('the audit file of another evaluation is not continued', async () => {
   )
 })
 
-test('a file without a generation is nobody’s yet, unless it is none of ours', async () => {
+test('reuses an audit file without generations and never overwrites a foreign file', async () => {
   await using server = await startScriptedServer()
   await expect(evaluate({ ...at('http://127.0.0.1:1'), model: 'mistyped' })).rejects.toThrow(AskError)
   await evaluate(at(server.url))
@@ -125,7 +125,7 @@ test('a file without a generation is nobody’s yet, unless it is none of ours',
   expect(await readFile(path, 'utf8')).toBe('{"notes": "mine"}\n')
 })
 
-test('a request that fails twice is answered the third time', async () => {
+test('retries a request twice and uses the third answer', async () => {
   const seen = new Map<unknown, number>()
   await using server = await startScriptedServer({
     trouble: ({ body }) => {
@@ -139,7 +139,7 @@ test('a request that fails twice is answered the third time', async () => {
   expect(scores['strict-match'].accuracy).toBe(harness.results['exact_match,strict-match'])
 })
 
-test('three failures end the evaluation with what the server said, and keep what was answered', async () => {
+test("three failures end the evaluation with the server's error and keep the finished answers", async () => {
   const broken = `Question: ${questions[40]?.question ?? ''}\nAnswer:`
   await using server = await startScriptedServer({
     trouble: ({ body }) => (body['prompt'] === broken ? { status: 500, body: 'out of cache' } : undefined),
@@ -151,7 +151,7 @@ test('three failures end the evaluation with what the server said, and keep what
   expect((await readFile(join(outputDir, AUDIT_FILE), 'utf8')).split('\n').length).toBeGreaterThan(20)
 })
 
-test('a server that does not know the model is not asked again', async () => {
+test('sends no retry if the server does not know the model', async () => {
   await using server = await startScriptedServer({
     trouble: () => ({ status: 404, body: '{"error":{"message":"The model `adapter` does not exist."}}' }),
   })
@@ -166,6 +166,6 @@ test('a server that does not know the model is not asked again', async () => {
 test.each([
   ['localhost:8001', /expected the URL of a server/],
   ['http://127.0.0.1:1', /POST http:\/\/127\.0\.0\.1:1\/v1\/completions: /],
-])('an evaluation of %s says what was wrong', async (url, message) => {
+])('an evaluation of %s reports the error', async (url, message) => {
   await expect(evaluate(at(url))).rejects.toThrow(message)
 })

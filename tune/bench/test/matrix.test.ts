@@ -1,6 +1,6 @@
 /**
- * The matrix of runs: what is measured, what is kept, and what is written about it. A script stands for the
- * benchmark, so that figures are known.
+ * The benchmark matrix: which runs it measures, keeps and reports. A script replaces the benchmark, so that
+ * the figures are known.
  */
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { existsSync, readFileSync } from 'node:fs'
@@ -30,7 +30,8 @@ afterEach(async () => {
   await rm(outputDir, { recursive: true })
 })
 
-// Counts its runs; bf16 is fast, qbnb does not fit, fp8 dies, and a model named "absent" leaves nothing.
+// Counts its runs; bf16 is fast, qbnb does not fit, fp8 is killed, and a model named "absent" writes no
+// result.
 const SCRIPT = `
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 const [model, recipe, ...flags] = process.argv.slice(2)
@@ -90,7 +91,7 @@ async function measure(
   return { failed, cells }
 }
 
-test('each model in each recipe runs once; two models of one short name have two folders', async () => {
+test('runs each model in each recipe once; models with the same short name get their own folders', async () => {
   const { failed } = await measure({ samples: 60 })
   expect(failed).toBe(0)
   expect(runs()).toEqual(
@@ -102,7 +103,7 @@ test('each model in each recipe runs once; two models of one short name have two
   ])
 })
 
-test('what is measured with the same settings is kept; with others it is measured anew', async () => {
+test('keeps results with the same settings and repeats the others', async () => {
   await measure({ samples: 60, maxSteps: 2 }, { models: ['a/b'] })
   expect((await measure({ samples: 60, maxSteps: 2 }, { models: ['a/b'] })).cells).toEqual([
     'a/b bf16 kept',
@@ -125,7 +126,7 @@ test('what is measured with the same settings is kept; with others it is measure
   ])
 })
 
-test('a run that dies or fails leaves its cell unmeasured, and the others go on', async () => {
+test('a killed or failed run leaves its cell unmeasured, and the other runs continue', async () => {
   const { failed, cells } = await measure({}, { models: ['absent/x', 'a/b'], recipes: ['fp8', 'fp4'] })
   expect(cells).toEqual([
     'absent/x fp8 started',
@@ -140,7 +141,7 @@ test('a run that dies or fails leaves its cell unmeasured, and the others go on'
   expect(failed).toBe(3)
 })
 
-test('the baseline runs on problems of ours, and what it has measured is kept too', async () => {
+test('the baseline runs on our generated problems and keeps its results', async () => {
   vi.stubEnv('COUNT', join(outputDir, 'count'))
   const notes: string[] = []
   const options = {
@@ -163,7 +164,7 @@ test('the baseline runs on problems of ours, and what it has measured is kept to
   expect(notes.filter(line => line.includes('kept the earlier result'))).toHaveLength(2)
 })
 
-test('what is written: both tables, setup, JSON that reads back, a chart with all figures', async () => {
+test('writes both tables, the setup, readable JSON and a chart of all figures', async () => {
   await measure({ samples: 60 })
   await runBaseline({
     python: process.execPath,
@@ -198,7 +199,7 @@ test('what is written: both tables, setup, JSON that reads back, a chart with al
     models.flatMap(model => Array<string>(3).fill(model)),
   )
   const svg = await readFile(join(outputDir, 'matrix.svg'), 'utf8')
-  // Background, a sign for each of three series, and two bars a model; OOM stands where its bar would.
+  // The background, a legend entry for each of three series, and two bars per model; OOM replaces a bar.
   expect(svg.match(/<rect /g)).toHaveLength(1 + 3 + 4)
   expect(svg.match(/>OOM</g)).toHaveLength(2)
   expect((await readFile(join(outputDir, 'matrix.png'))).subarray(1, 4).toString()).toBe('PNG')

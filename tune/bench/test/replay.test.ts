@@ -1,6 +1,6 @@
 /**
- * Every request that the real lm-evaluation-harness made of our server, made again: the same answers, and the
- * figures it printed (reference/record-replay.ts).
+ * Replays every request that the real lm-evaluation-harness sent to our server: the same answers, and the
+ * figures that it printed (reference/record-replay.ts).
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ let server: RunningServer
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cairn-replay-'))
   const { base, adapter } = await writeReplayModel(directory)
-  // What `cairn-tune serve` was told for the recording.
+  // The options of `cairn-tune serve` in the recording.
   server = await startServer({
     model: base,
     servedModelNames: ['base'],
@@ -60,7 +60,7 @@ async function repeat({ method, path, headers, body }: Recorded) {
 /**
  * Promise T6.2: The harness's own requests, sent concurrently, return the answers that the harness received.
  */
-test('all requests at once, base and adapter mixed, get the answers that the harness got', async () => {
+test('concurrent requests to base and adapter return the answers that the harness received', async () => {
   const replies = await Promise.all(requests.map(repeat))
   expect(replies).toEqual(
     requests.map(({ status, text, finish_reason, usage }) => ({
@@ -72,7 +72,7 @@ test('all requests at once, base and adapter mixed, get the answers that the har
   expect(requests).toHaveLength(MODELS.length * questions.length)
 })
 
-test('what it asks besides is answered alike', async () => {
+test("the harness's other requests return the same status", async () => {
   for (const { method, path, status } of asked)
     expect((await fetch(server.url + path, { method })).status, `${method} ${path}`).toBe(status)
   expect(asked.length).toBeGreaterThan(0)
@@ -80,7 +80,7 @@ test('what it asks besides is answered alike', async () => {
 
 /** Promise T6.2: An evaluation of the real server gives the figures that the harness printed. */
 test.each(MODELS)(
-  '%s: an evaluation of the server has the figures that the harness printed, in every digit',
+  '%s: an evaluation of the server reproduces every digit of the figures of the harness',
   async model => {
     const { scores } = await evaluate({
       url: server.url,
@@ -96,14 +96,14 @@ test.each(MODELS)(
       ]),
     )
     expect(figures).toEqual(models[model]?.results)
-    // Neither all nor nothing, or the figures would agree by themselves.
+    // Between 0 and 1, or the figures would agree trivially.
     for (const filter of FILTERS)
       expect(scores[filter].accuracy).toSatisfy((share: number) => share > 0.1 && share < 0.9)
   },
 )
 
 test.each(MODELS)(
-  '%s: of every recorded answer both filters take what the harness took, and judge it alike',
+  '%s: both filters extract and judge every recorded answer as the harness did',
   model => {
     const texts = new Map(
       requests.filter(({ body }) => body.model === model).map(({ body, text }) => [body.prompt, text]),

@@ -1,4 +1,4 @@
-/** Cells of models with experts: a recipe that cannot be is `-`, a run that does not fit is `OOM`. */
+/** Cells of models with experts: an unsupported recipe is `-`, a run that does not fit is `OOM`. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,7 +72,7 @@ const cell = async (
 }
 
 test.each(['bf16', 'fp8', 'qbnb'] as const)(
-  'gpt-oss in %s is no recipe of its base: a dash',
+  'gpt-oss does not support %s and prints a dash',
   async recipe => {
     const { status, row } = await cell('gpt-oss', recipe)
     expect(status).toBe('unsupported')
@@ -82,7 +82,7 @@ test.each(['bf16', 'fp8', 'qbnb'] as const)(
 
 /** Promise T5.2: gpt-oss on another base is `-`, and a mixture of experts that does not fit is `OOM`. */
 test.each(['gpt-oss', 'qwen3-moe'])(
-  '%s: what does not fit is OOM by the estimate, before it runs',
+  '%s: a run that does not fit is OOM by the estimate, before it starts',
   async model => {
     const { status, row } = await cell(model, 'qfp4', { memory: '100MiB' })
     expect(status).toBe('oom')
@@ -90,7 +90,7 @@ test.each(['gpt-oss', 'qwen3-moe'])(
   },
 )
 
-test.each(['gpt-oss', 'qwen3-moe'])('%s: a run whose base came from the disk says so', async model => {
+test.each(['gpt-oss', 'qwen3-moe'])('%s: marks a run whose base was streamed from disk', async model => {
   const { status, row } = await cell(model, 'qfp4', { offload: 'disk' })
   expect(status).toBe('ok')
   expect(row).toMatch(/k tokens\/s streamed {2}\(p50/)

@@ -1,4 +1,4 @@
-/** Everything a person may get wrong: the exit code, and a message that names it and what would be right. */
+/** Every user error: the exit code, and a message that names the error and the fix. */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createDirectory, run as runProcess, runHere as run } from './program.ts'
@@ -281,11 +281,11 @@ test.each(cases)('%s', async (_what, attempt, code, says) => {
   const ended = await attempt()
   expect(ended.err).toMatch(says)
   expect(ended.code).toBe(code)
-  // A message for a person, not the place in the code where it was found.
+  // A message for the user, without a stack trace.
   expect(ended.err).not.toMatch(/\n\s+at /)
 })
 
-test('a process ends with the code and the message of its command', async () => {
+test('the process exits with the code and the message of its command', async () => {
   const ended = await runProcess(['trian'])
   expect(ended).toEqual({
     code: 2,
@@ -294,7 +294,7 @@ test('a process ends with the code and the message of its command', async () => 
   })
 })
 
-test('with --json the error is JSON on stderr', async () => {
+test('with --json the error is printed as JSON on stderr', async () => {
   const { code, err } = await train({ recipe: 'int8' }, '--json')
   expect({ code, ...(JSON.parse(err) as object) }).toMatchObject({
     code: 2,

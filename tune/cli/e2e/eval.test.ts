@@ -1,6 +1,6 @@
 /**
- * `cairn-tune eval` as a person uses it: a real server, progress, results, going on after an interruption,
- * and what is refused.
+ * `cairn-tune eval` as a user runs it: a real server, progress, results, resuming after an interruption, and
+ * errors.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -62,7 +62,7 @@ const samples = (output: string) =>
 const results = (output: string) =>
   JSON.parse(readFileSync(`${path(output)}/results.json`, 'utf8')) as Record<string, Record<string, unknown>>
 
-/** Resolves with the first answer on record. */
+/** Resolves when the first answer is recorded. */
 const hears = ({ child, ended }: RunningProgram, sign: RegExp) =>
   new Promise<void>((resolve, reject) => {
     let heard = ''
@@ -73,7 +73,7 @@ const hears = ({ child, ended }: RunningProgram, sign: RegExp) =>
     void ended.then(({ err }) => reject(new Error(`ended without it: ${err}`)))
   })
 
-test('a whole evaluation shows progress, prints both figures, and keeps every generation', async () => {
+test('an evaluation shows progress, prints both figures and stores every generation', async () => {
   const { code, out, err } = await run(args('base', 'whole'))
   expect(code, err).toBe(0)
   const figure = String.raw`\d\.\d{4} ± \d\.\d{4} {2}\(\d+ of 24\)`
@@ -105,7 +105,7 @@ test('a whole evaluation shows progress, prints both figures, and keeps every ge
 })
 
 /** Promise T6.2: An interrupted `cairn-tune eval` exits with 130 and resumes to the same figures. */
-test('interrupted, it ends with 130; called again, it asks what is open: the same figures', async () => {
+test('an interrupted evaluation exits with 130, then resumes to the same figures', async () => {
   const running = start(args('base', 'stopped', '--num_concurrent', '1'))
   await hears(running, /\[█+·+\] \d+\/24/)
   running.child.kill('SIGINT')
@@ -126,7 +126,7 @@ test('interrupted, it ends with 130; called again, it asks what is open: the sam
   expect(results('stopped')['results']).toEqual(results('whole')['results'])
 })
 
-test('what another model said is not gone on with', async () => {
+test("rejects the output folder of another model's evaluation", async () => {
   const before = readFileSync(`${path('whole')}/samples_gsm8k.jsonl`, 'utf8')
   const { code, err } = await run(args('other', 'whole'))
   expect(code).toBe(2)
@@ -204,7 +204,7 @@ test.each(cases)('%s', async (_what, list, code, says) => {
   expect(ended.err).not.toMatch(/\n\s+at /)
 })
 
-test('a server that goes away ends it with what happened; with it back, the run continues', async () => {
+test('an evaluation fails when the server dies and resumes when it is back', async () => {
   const running = start(args('base', 'gone', '--num_concurrent', '1', '--max_retries', '1'))
   await hears(running, /\[█+·+\] \d+\/24/)
   server.child.kill('SIGKILL')

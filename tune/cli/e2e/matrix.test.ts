@@ -28,7 +28,7 @@ const args = (output: string, recipes: string, ...more: string[]) => [
 ]
 
 /** Promise T5: The matrix measures only missing cells, shows comparable ones and prints one JSON document. */
-test('each recipe is measured in its own process; a later call measures what is missing', async () => {
+test('measures each recipe in its own process; a second call measures only the missing one', async () => {
   const first = await run(args('matrix', 'bf16'))
   expect(first.code, first.err).toBe(0)
   const rate = String.raw`\d+(?:\.\d+)?k`
@@ -43,7 +43,7 @@ test('each recipe is measured in its own process; a later call measures what is 
   expect(second.err).toMatch(
     /tiny bf16: kept the earlier result; --fresh measures it again[^]*tiny qbnb: \d+ tokens\/s/,
   )
-  // The rows that runs print go to stderr: stdout is one JSON.
+  // The rows that runs print go to stderr: stdout is one JSON document.
   expect(
     (JSON.parse(second.out) as { recipe: string; outcome: { status: string } }[]).map(
       ({ recipe, outcome }) => [recipe, outcome.status],
@@ -65,13 +65,13 @@ test('each recipe is measured in its own process; a later call measures what is 
     expect(existsSync(`${path('matrix')}/${name}`), name).toBe(true)
 })
 
-test('what does not fit is OOM in the table, and no failure', async () => {
+test('a run that does not fit is OOM in the table and not a failure', async () => {
   const { code, out } = await run(args('small', 'bf16', '--memory', '150MB'))
   expect(code).toBe(0)
   expect(out).toContain('| tiny | TODO | TODO | OOM |')
 })
 
-test('Ctrl-C ends the run that is going on, and the matrix with 130', async () => {
+test('Ctrl-C ends the current run and the matrix exits with 130', async () => {
   const running = start(args('stopped', 'bf16,fp8', '--samples', '10000', '--max-steps', '5000'))
   await new Promise<void>(resolve => {
     running.child.stderr?.on('data', (text: string) => {

@@ -1,11 +1,11 @@
-/** `cairn-tune serve` as the spec's evaluation starts it. */
+/** `cairn-tune serve` as the evaluation of the specification starts it. */
 import { afterAll, expect, test } from 'vitest'
 import { createDirectory, run, start } from './program.ts'
 
 const directory = createDirectory()
 afterAll(() => directory.remove())
 
-test('a model is served with the options of the specification until Ctrl-C', async () => {
+test('serves a model with the options of the specification until Ctrl-C', async () => {
   const model = directory.path('model')
   expect((await run(['model', 'new', model])).code).toBe(0)
   const args = [
@@ -67,7 +67,7 @@ test.each([
     '3 layers would stay unchanged, but',
   ],
   [['serve', 'x', '--quantization', 'q9'], '--quantization must be fp8, nvfp4, mxfp4, nf4, got "q9"'],
-])('%j is refused', async (args, message) => {
+])('rejects %j', async (args, message) => {
   const { code, err } = await run(args.map(arg => (arg === 'MODEL' ? directory.path('model') : arg)))
   expect(err).toContain(message)
   expect(code).toBe(2)

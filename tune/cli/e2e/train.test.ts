@@ -38,7 +38,7 @@ const train = (output: string, ...more: string[]) => [
   ...more,
 ]
 let made = 0
-/** A place of its own for each run, also of a test that is tried again. */
+/** A separate folder for each run, including runs of a retried test. */
 const newOutput = (name: string) => `${name}-${(made += 1)}`
 const adapter = (output: string) => readFileSync(`${path(output)}/adapter/adapter_model.safetensors`)
 const lines = (text: string) =>
@@ -49,13 +49,13 @@ const lines = (text: string) =>
 const stepsSaid = (out: string) => out.split('\n').length - 1
 
 /** Promise T4: A run that is killed and resumed ends with the same bits. */
-test('a run killed at any step and gone on with ends in the bits of one that never stopped', async () => {
+test('a run killed at any step and resumed ends with the same bits as an uninterrupted run', async () => {
   const [atOnce, inTwo] = [newOutput('whole'), newOutput('killed')]
   const whole = await run(train(atOnce))
   expect(whole).toMatchObject({ code: 0, err: expect.stringContaining('base weights') })
   expect(lines(whole.out).at(-1)).toMatchObject({ status: 'finished', steps: STEPS })
-  // Any step will do, the next time another; which one it was is in the message. A step is said before its
-  // checkpoint is written, so only from the third on the first checkpoint is there for certain.
+  // A random step, which the message names. A step is printed before its checkpoint is written, so the first
+  // checkpoint is certain to exist only from the third step on.
   const killed = 3 + Math.floor(Math.random() * 12)
   const victim = start(train(inTwo, '--save-steps', '2'))
   await victim.waitForOutput(out => stepsSaid(out) >= killed)
@@ -78,11 +78,11 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
  * Promise T4.7: A second run in the same directory is refused with the holder's name, and SIGKILL releases
  * the directory.
  */
-test('a second run in the same directory is refused with the holder named; a holder that was killed holds nothing', async () => {
+test("a second run in the same directory is rejected with the owner's name; killing the owner releases it", async () => {
   const output = newOutput('shared')
   const first = start(train(output))
   await first.waitForOutput(out => stepsSaid(out) >= 1)
-  // It stands still, so that it is at work for as long as the second one takes to start.
+  // Stopped, so that it is still running when the second one starts.
   first.child.kill('SIGSTOP')
   const second = await run(train(output, '--overwrite', '--seed', '7'))
   expect(second).toMatchObject({
@@ -101,7 +101,7 @@ test('a second run in the same directory is refused with the holder named; a hol
 })
 
 /** Promise T4: Ctrl-C saves a checkpoint and exits with 130. */
-test('Ctrl-C saves a checkpoint and exits 130', async () => {
+test('Ctrl-C saves a checkpoint and exits with 130', async () => {
   const stopped = newOutput('stopped')
   const running = start(train(stopped))
   await running.waitForOutput(out => stepsSaid(out) >= 2)
@@ -116,7 +116,7 @@ test('Ctrl-C saves a checkpoint and exits 130', async () => {
  * Promise T5: The benchmark writes adapter, metrics and result to `benchmark_sft_<recipe>` and marks a short
  * run.
  */
-test('the benchmark writes its adapter and result, and prints a row that says it was short', async () => {
+test('the benchmark writes its adapter and result and prints a row marked as short', async () => {
   const env = { OUTPUT_DIR: path(newOutput('benchmarks')) }
   const done = await run(
     ['bench', 'sft', model, 'qbnb', '--samples', '40', '--max-steps', '1', '--threads', '2'],
@@ -150,7 +150,7 @@ test('the benchmark writes its adapter and result, and prints a row that says it
   })
 })
 
-test('a benchmark that does not fit says OOM, in its result and by exit code 3', async () => {
+test('a benchmark that does not fit records OOM in its result and exits with 3', async () => {
   const env = { OUTPUT_DIR: path(newOutput('oom')) }
   const done = await run(['bench', 'sft', model, 'bf16', '--samples', '40', '--memory', '150MB'], env)
   expect(done).toMatchObject({

@@ -17,7 +17,7 @@ const metrics = (step: number): StepMetrics => ({
   rss_bytes: 1.25 * 2 ** 30,
 })
 
-test('a step is one line with loss, norm, speed, time left and memory', () => {
+test('prints a step as one line with loss, norm, speed, time left and memory', () => {
   expect(stepLine(metrics(10), 4.5)).toBe(
     '[█████···············] step 10/40  loss 1.2346  norm 0.92  8.1k tokens/s  eta 2m15s  1.25 GiB',
   )
@@ -29,11 +29,11 @@ test.each([
   [60, '1m00s'],
   [3599, '59m59s'],
   [7500, '2h05m'],
-])('%d seconds read %s', (seconds, text) => {
+])('prints %d seconds as %s', (seconds, text) => {
   expect(durationText(seconds)).toBe(text)
 })
 
-test('a log gets the first step, the last, and one every ten seconds; JSON gets every step', () => {
+test('without a terminal prints the first, the last and one step every ten seconds; JSON has every step', () => {
   const notes: string[] = []
   const out: string[] = []
   const io = {

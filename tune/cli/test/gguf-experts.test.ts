@@ -1,4 +1,4 @@
-/** A model with experts as a GGUF file: the same model, and an adapter of its experts as stacks. */
+/** A model with experts as a GGUF file: the same model, and its expert adapters as stacks. */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
 import { writeModelFromConfig } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(remove)
 
-test('its experts are one tensor, which is read as a matrix for each, bit for bit', async () => {
+test('the file stores its experts as one tensor, read as one matrix per expert, bit for bit', async () => {
   const file = await openGguf(at('moe.gguf'))
   expect(file.tensors.get('blk.1.ffn_up_exps.weight')).toMatchObject({ type: 'BF16', shape: [12, 32, 64] })
   expect(file.tensors.get('blk.1.ffn_gate_inp.weight')).toMatchObject({ type: 'F32', shape: [12, 64] })
@@ -51,14 +51,14 @@ test('its experts are one tensor, which is read as a matrix for each, bit for bi
  * Promise T3.4: A mixture-of-experts model exported to GGUF serves the same answers with stacked expert
  * adapters.
  */
-test('it serves the same answers, to the last bit of their log-probabilities', async () => {
+test('the file serves the same answers with bit-identical log-probabilities', async () => {
   const expected = await answer('moe')
   expect(await answer('moe.gguf')).toEqual(expected)
   await exportTo('q8.gguf', at('moe'), '--type', 'q8_0')
   expect(await answer('q8.gguf')).not.toEqual(expected)
 })
 
-test('an adapter of experts is exported as stacks, in the order of the experts', async () => {
+test('exports an expert adapter as stacks, in the order of the experts', async () => {
   const adapter = await trainOn('moe')
   await exportTo('adapter.gguf', adapter)
   const file = await openGguf(at('adapter.gguf'))
@@ -73,7 +73,7 @@ test('an adapter of experts is exported as stacks, in the order of the experts',
   await file.close()
 })
 
-test('layers without experts, and weights that are not divided by their sum, are refused by name', async () => {
+test('rejects layers without experts and unnormalised router weights by name', async () => {
   await writeModelFromConfig(at('mixed'), keysOf({ mlp_only_layers: [0] }), 1)
   await expect(exportTo('mixed.gguf', at('mixed'))).rejects.toThrow(
     '"model.layers.0.mlp.gate_proj.weight" has no GGUF name in qwen3moe',

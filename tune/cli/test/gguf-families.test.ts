@@ -1,4 +1,7 @@
-/** SmolLM3, Phi-3 and Gemma 3 as GGUF files: written, read back, served, and refused where no key says it. */
+/**
+ * SmolLM3, Phi-3 and Gemma 3 as GGUF files: written, read back, served, and rejected if GGUF has no key for a
+ * setting.
+ */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
 import { loadAddon } from '@cairn-tune/native'
 import { writeModelFromConfig } from '@cairn-tune/train'
@@ -47,7 +50,7 @@ describe.each([
     await exportTo(file, at(name))
   })
 
-  test('every weight and key comes back', async () => {
+  test('every weight and key survives the round trip', async () => {
     const written = await openGguf(at(file))
     expect(written.tensors.get(tensor)?.shape).toEqual(shape)
     await written.close()
@@ -72,12 +75,12 @@ describe.each([
    * Promise T3.4: Phi-3, Gemma 3 and SmolLM3 exported to GGUF serve the same answers, with converted norms
    * and row orders.
    */
-  test('it serves the same answers, to the last bit of their log-probabilities', async () => {
+  test('the file serves the same answers with bit-identical log-probabilities', async () => {
     expect(await answer(file)).toEqual(await answer(name))
   })
 })
 
-/** Numbers of a tensor of a file, and of the weight that it is made of. */
+/** The values of a tensor of the file and of the weight that it comes from. */
 async function pair(name: Name, tensor: string, weight: string): Promise<Float32Array[]> {
   const [file, model] = [await openGguf(at(`${name}.gguf`)), await openMappedCheckpoint(at(name))]
   const stored = file.tensors.get(tensor)
@@ -88,12 +91,12 @@ async function pair(name: Name, tensor: string, weight: string): Promise<Float32
   return [decodeFloats(stored.type as 'BF16', bytes[0]), decodeFloats(dtype as 'BF16', bytes[1])]
 }
 
-test('norms of gemma3 are one more in a file', async () => {
+test('the file stores the norms of gemma3 plus one', async () => {
   const [own, weight] = await pair('gemma3_text', 'output_norm.weight', 'model.norm.weight')
   expect(own).toEqual(weight?.map(value => value + 1))
 })
 
-test('rows of queries of smollm3 are pairs in a file', async () => {
+test('the file stores the query rows of smollm3 interleaved in pairs', async () => {
   const [own, weight] = await pair('smollm3', 'blk.0.attn_q.weight', 'model.layers.0.self_attn.q_proj.weight')
   const row = (of: Float32Array | undefined, at: number) => of?.subarray(64 * at, 64 * (at + 1))
   for (const [paired, half] of [
@@ -113,7 +116,7 @@ test.each([
   ['gemma3_text', { sliding_window_pattern: 2 }, 'all layers but every 6th have a window; layer 1'],
   ['gemma3_text', { query_pre_attn_scalar: 64 }, 'cannot write query_pre_attn_scalar 64'],
   ['gemma3_text', { rope_scaling: scaled }, 'cannot write rope scaling "linear"'],
-] as const)('%s with %j is refused by name', async (name, over, message) => {
+] as const)('rejects %s with %j by name', async (name, over, message) => {
   const to = `${name}-${Object.keys(over)[0]}`
   await write(to, name, over)
   await expect(exportTo(`${to}.gguf`, at(to))).rejects.toThrow(message)

@@ -1,4 +1,6 @@
-/** gpt-oss as a GGUF file: experts stay in MXFP4 to the last bit, and what no key could say is refused. */
+/**
+ * gpt-oss as a GGUF file: experts stay in MXFP4 bit for bit, and settings without a GGUF key are rejected.
+ */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
 import { writeModelFromConfig } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
@@ -39,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(remove)
 
-test('gates and ups are parted, and come back with every code, scale and key', async () => {
+test('gates and ups are split and read back with every code, scale and key', async () => {
   const file = await openGguf(at('oss.gguf'))
   expect(file.tensors.get('blk.1.ffn_up_exps.weight')).toMatchObject({ type: 'MXFP4', shape: [6, 32, 64] })
   expect(file.tensors.get('blk.1.ffn_gate_exps.bias')).toMatchObject({ type: 'F32', shape: [6, 32] })
@@ -64,11 +66,11 @@ test('gates and ups are parted, and come back with every code, scale and key', a
   })
 })
 
-test('it serves the same answers, to the last bit of their log-probabilities', async () => {
+test('the file serves the same answers with bit-identical log-probabilities', async () => {
   expect(await answer('oss.gguf')).toEqual(await answer('oss'))
 })
 
-test('it trains, and its adapter is exported as stacks of gates and of ups', async () => {
+test('the file trains, and its adapter is exported as separate stacks of gates and ups', async () => {
   const adapter = await trainOn('oss.gguf', { recipe: 'qfp4' })
   await exportTo('adapter.gguf', adapter)
   const file = await openGguf(at('adapter.gguf'))
@@ -103,12 +105,12 @@ test.each([
     { rope_scaling: { rope_type: 'linear', factor: 2 } },
     'cannot write rope scaling "linear"',
   ],
-])('%s: refused by name', async (name, over, message) => {
+])('rejects by name: %s', async (name, over, message) => {
   await writeModelFromConfig(at(name), keysOf(over), 1)
   await expect(exportTo(`${name}.gguf`, at(name))).rejects.toThrow(message)
 })
 
-test('experts of another type are refused by name', async () => {
+test('rejects experts of another type by name', async () => {
   await exportTo('q8.gguf', at('oss'), '--type', 'q8_0')
   await expect(openMappedCheckpoint(at('q8.gguf'))).rejects.toThrow(
     /tensor "blk\.0\.ffn_(down|gate|up)_exps\.weight" is Q8_0; in gpt-oss it must be MXFP4/,

@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-test('its config, weights and tokenizer are those of the directory', async () => {
+test('the file has the config, weights and tokenizer of the directory', async () => {
   expect(await readModelConfig(at('tiny.gguf'))).toEqual(await readModelConfig(at('tiny')))
   const [own, from] = [await openMappedCheckpoint(at('tiny.gguf')), await openMappedCheckpoint(at('tiny'))]
   expect([...own.tensors.keys()].toSorted()).toEqual([...from.tensors.keys()].toSorted())
@@ -94,11 +94,11 @@ async function answer(model: string, dtype?: 'f32'): Promise<unknown> {
 }
 
 /** Promise T3.4: A model exported to GGUF serves and trains identically to the last bit. */
-test('it serves the same completions and chats, to the last bit of their log-probabilities', async () => {
+test('the file serves the same completions and chats with bit-identical log-probabilities', async () => {
   expect(await answer(at('tiny.gguf'))).toEqual(await answer(at('tiny')))
 })
 
-test.each(['bf16', 'qbnb'])('%s: it trains the same adapter, to the last bit', async recipe => {
+test.each(['bf16', 'qbnb'])('%s: the file trains a bit-identical adapter', async recipe => {
   const run = async (model: string) => {
     const settings = {
       model,
@@ -116,7 +116,7 @@ test.each(['bf16', 'qbnb'])('%s: it trains the same adapter, to the last bit', a
   expect(Buffer.compare(await run(at('tiny.gguf')), await run(at('tiny')))).toBe(0)
 })
 
-test('an adapter of it merges and is exported again; a file of Q8_0 trains and serves', async () => {
+test('its adapter merges and is exported again; a Q8_0 file trains and serves', async () => {
   await mergeAdapter({ base: at('tiny.gguf'), adapter: at('tiny.gguf-bf16/adapter'), output: at('merged') })
   await mergeAdapter({ base: at('tiny'), adapter: at('tiny-bf16/adapter'), output: at('expected') })
   const [own, expected] = [
@@ -133,12 +133,12 @@ test('an adapter of it merges and is exported again; a file of Q8_0 trains and s
   await answer(at('merged.gguf'))
   await exportTo('adapter.gguf', at('tiny.gguf-bf16/adapter'))
   expect(existsSync(at('adapter.gguf'))).toBe(true)
-  // Weights that have no file of their own type become bf16.
+  // Weights whose type safetensors cannot store become bf16.
   await mergeAdapter({ base: at('merged.gguf'), adapter: at('tiny-bf16/adapter'), output: at('again') })
   expect((await openMappedCheckpoint(at('again'))).tensors.get(name)).toMatchObject({ dtype: 'BF16' })
 })
 
-/** A GGUF file's model as a directory of safetensors, in f32. */
+/** The model of a GGUF file as a safetensors directory, in f32. */
 async function writeDirectory(from: string, to: string): Promise<void> {
   const checkpoint = await openMappedCheckpoint(from)
   await mkdir(to)
@@ -155,8 +155,8 @@ async function writeDirectory(from: string, to: string): Promise<void> {
 }
 
 test.each(['llama', 'qwen2'])(
-  '%s: a file that the gguf package wrote serves what its numbers in a directory do, and comes back ' +
-    'from export',
+  '%s: a file written by the gguf package serves the same answers as its weights in a directory and ' +
+    'survives an export',
   async arch => {
     const golden = fileURLToPath(new URL(`../../weights/test/reference/gguf/${arch}.gguf`, import.meta.url))
     await writeDirectory(golden, at(arch))
@@ -167,7 +167,7 @@ test.each(['llama', 'qwen2'])(
   },
 )
 
-test('layers with a window are refused by name, for llama.cpp has none in that architecture', async () => {
+test('rejects layers with a window by name, as llama.cpp has none in that architecture', async () => {
   const golden = fileURLToPath(new URL('../../weights/test/reference/gguf/llama.gguf', import.meta.url))
   await writeDirectory(golden, at('windowed'))
   const path = join(at('windowed'), 'config.json')

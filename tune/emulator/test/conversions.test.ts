@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => card[Symbol.dispose]())
 
-/** Every step of a format with its ties, the ends of f32, and numbers between. */
+/** Every value of a format with its ties, the limits of f32, and values between them. */
 const values = [
   0,
   -0,
@@ -54,15 +54,15 @@ const random = Array.from({ length: 192 }, (_, i) =>
 )
 const all = [...values, ...random]
 
-/** What the instruction makes of each number. */
+/** The instruction's result for each number. */
 function convert(text: string, shape: string, encode: (value: number) => bigint, target?: string): bigint[] {
   const parts = chunks(all)
   const rows: Row[] = parts.map(part => ({ text, shape, inputs: [part.map(encode)] }))
   return evaluate(card, rows, target).flatMap((row, at) => row.slice(0, parts[at]!.length))
 }
 
-describe('a number of f32 becomes the code that the codecs give it', () => {
-  test('bf16, and its pairs', () => {
+describe('converts f32 to the codes of the codecs', () => {
+  test('bf16, single and in pairs', () => {
     const single = convert('cvt.rn.bf16.f32 $d, $a;', 'hw', bits32, 'sm_90')
     const pairs = convert('{ .reg .b32 %x; cvt.rn.bf16x2.f32 $d, $a, 0f3F800000; }', 'ww', bits32)
     all.forEach((value, at) => {
@@ -83,7 +83,7 @@ describe('a number of f32 becomes the code that the codecs give it', () => {
     )
   })
 
-  test('e2m1 pairs, in a byte', () => {
+  test('e2m1 pairs in a byte', () => {
     const text = '{ .reg .b8 %x; cvt.rn.satfinite.e2m1x2.f32 %x, $a, 0f40400000; mov.b32 $d, {%x, 0, 0, 0}; }'
     const codes = convert(text, 'ww', bits32, 'sm_100a')
     all.forEach((value, at) =>
@@ -92,7 +92,7 @@ describe('a number of f32 becomes the code that the codecs give it', () => {
   })
 })
 
-test.each(['e4m3', 'e5m2'] as const)('each code of %s becomes its number in f16', name => {
+test.each(['e4m3', 'e5m2'] as const)('converts each code of %s to its value in f16', name => {
   const codes = Array.from({ length: 256 }, (_, code) => BigInt(code))
   const rows: Row[] = Array.from({ length: 8 }, (_, at) => ({
     text: `{ .reg .b32 %x; .reg .b16 %l, %h; cvt.rn.f16x2.${name}x2 %x, $a; mov.b32 {%l, %h}, %x;
@@ -107,7 +107,7 @@ test.each(['e4m3', 'e5m2'] as const)('each code of %s becomes its number in f16'
   })
 })
 
-test('integers: every rounding, saturation, and what is no number', () => {
+test('converts f32 to integers in every rounding mode, with saturation and NaN', () => {
   const of = (text: string, f: (value: number) => number, low: number, high: number) => {
     const results = convert(text, 'ww', bits32)
     all.forEach((value, at) =>
@@ -131,7 +131,7 @@ test('integers: every rounding, saturation, and what is no number', () => {
   expect(nan![0]).toBe(0n)
 })
 
-test('f64 to f32 in every rounding, integers to f32, narrow integers with their sign', () => {
+test('converts f64 to f32 in every rounding mode, integers to f32, and sign-extends narrow integers', () => {
   const near = 1 + 2 ** -30
   const one = (text: string, shape: string, input: bigint) =>
     evaluate(card, [{ text, shape, inputs: [[input]] }])[0]![0]!

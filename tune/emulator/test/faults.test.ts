@@ -21,12 +21,12 @@ function multiply(M: number, N: number, K: number): Float32Array {
   })
 }
 
-describe('a product on tensor cores, as nvcc compiled it', () => {
+describe('a tensor core product compiled by nvcc', () => {
   test.each([
     { M: 64, N: 64, K: 32 },
     { M: 128, N: 192, K: 96 },
     { M: 40, N: 64, K: 128 },
-  ])('has every number right, $M × $N × $K', shape => {
+  ])('computes every value correctly, $M × $N × $K', shape => {
     const { status, message, buffers } = card.run(product([], shape))
     expect({ status, message }).toEqual({ status: 0, message: '' })
     expect(new Float32Array(buffers[2]!)).toEqual(multiply(shape.M, shape.N, shape.K))
@@ -38,17 +38,16 @@ describe('a product on tensor cores, as nvcc compiled it', () => {
     { CAIRN_EMULATOR_SEED: '2' },
     { CAIRN_EMULATOR_THREADS: '1' },
     { GRAPH: '3' },
-  ])('is the same with %o', env => {
+  ])('gives the same result with %o', env => {
     const { status, message, buffers } = card.run(product([], { M: 128 }, { env }))
     expect({ status, message }).toEqual({ status: 0, message: '' })
     expect(new Float32Array(buffers[2]!)).toEqual(multiply(128, 64, 128))
   })
 
-  test('meets no bank of shared memory twice, and asks global memory for whole sectors', () => {
+  test('has no bank conflicts in shared memory', () => {
     const { counts } = card.run(product())
     const { ldmatrix_phases, ldmatrix_passes, shared_phases, shared_passes, mma } = counts['product']!
-    // 64 × 64 × 128 are 4 · 8 · 8 products of 16 × 8 × 16; a step of 16 loads 4 + 8 · 2 matrices
-    // a warp.
+    // 64 × 64 × 128 takes 4 · 8 · 8 products of 16 × 8 × 16; a step of 16 loads 4 + 8 · 2 matrices per warp.
     expect({ mma, ldmatrix_phases, shared_phases }).toEqual({
       mma: 256,
       ldmatrix_phases: 4 * 8 * 20,
@@ -58,7 +57,7 @@ describe('a product on tensor cores, as nvcc compiled it', () => {
   })
 })
 
-describe('a planted fault is named', () => {
+describe('reports a planted fault', () => {
   test.each(FAULTS)('$name', ({ launch, says }) => {
     const { status, error, message } = card.run(launch)
     expect(message).toMatch(says)
@@ -67,19 +66,19 @@ describe('a planted fault is named', () => {
   })
 
   /** Promise T1.2: The emulated card reports a kernel fault with its line and warp. */
-  test('and only in the text that has it: the kernel, its line, block and warp are in the message', () => {
+  test('with the kernel, line, block and warp in the message', () => {
     const { message } = card.run(FAULTS[1]!.launch)
     expect(message).toMatch(/^cairn emulator: product line \d+ \(ldmatrix[.\w]+\) block 0,0,0 warp \d: /)
   })
 })
 
-describe('a planted fault shows in numbers or counts', () => {
-  test('halves of the second fragment exchanged: the result is wrong', () => {
+describe('a planted fault changes results or counts', () => {
+  test('swapping the halves of the second fragment gives a wrong result', () => {
     const { buffers } = card.run(product([['{%r259,%r260}, {%f312', '{%r260,%r259}, {%f312']]))
     expect(new Float32Array(buffers[2]!)).not.toEqual(multiply(64, 64, 128))
   })
 
-  test('swizzle removed: the result is right, and ldmatrix takes four passes a phase', () => {
+  test('removing the swizzle keeps the result and makes ldmatrix take four passes per phase', () => {
     const plain = product([
       ['xor.b32  \t%r69, %r68, %r7;', 'mov.u32 %r69, %r7;'],
       ['xor.b32  \t%r91, %r90, %r12;', 'mov.u32 %r91, %r12;'],
@@ -95,14 +94,14 @@ describe('a planted fault shows in numbers or counts', () => {
     expect(ldmatrix_passes! / ldmatrix_phases!).toBe(4)
   })
 
-  test('device memory that nothing wrote is no number', () => {
+  test('uninitialised device memory reads as NaN', () => {
     const launch = product([['mov.f32 \t%f289, 0f00000000;', '']])
     const { buffers } = card.run(launch)
     expect(new Float32Array(buffers[2]!).some(Number.isNaN)).toBe(true)
   })
 })
 
-test('an instruction that is not known is refused when the module is loaded, with its name and line', () => {
+test('loading a module rejects an unknown instruction with its name and line', () => {
   const { error, message } = card.run(product([['cp.async.wait_group 1;', 'tcgen05.wait.sync.aligned;']]))
   expect(error).toBe('cuModuleLoadData: CUDA_ERROR_INVALID_PTX')
   expect(message).toMatch(/PTX line 270: the emulator does not know tcgen05\.wait\.sync\.aligned/)

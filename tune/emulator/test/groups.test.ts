@@ -11,10 +11,10 @@ const K = 16
 const ROWS = 64
 const COLUMNS = 8
 
-/** A[row][k] = 2·row + k; B picks k = column, and 1 more where k is 15. */
+/** A[row][k] = 2·row + k; B[k][column] is 1 for k = column and for k = 15. */
 const expected = (row: number, column: number) => 2 * row + column + (2 * row + 15)
 
-// %r20 becomes the place of a number before its chunk is exchanged.
+// %r20 becomes the offset of a number before its chunk is swizzled.
 const acrossK = (row: string, k: number): string[] => [
   `shl.b32 %r20, ${row}, 1;`,
   `add.u32 %r20, %r20, ${(k >> 3) * 1024 + (k & 7) * 128};`,
@@ -29,8 +29,8 @@ const alongK = (row: string, k: number): string[] => [
 ]
 
 /**
- * Writes A and B into shared memory as 128-byte rows with exchanged chunks, of k or across k; eight rows are
- * 1024 bytes. Thread t writes row t of A, and threads below 8 a row of B.
+ * Writes A and B into shared memory as 128-byte rows with swizzled chunks, along k or across k; eight rows
+ * are 1024 bytes. Thread t writes row t of A, and threads below 8 also write a row of B.
  */
 function fill(aAcross: boolean, bAcross: boolean): string {
   const put = (row: string, k: number, base: number, across: boolean, value: string) => `
@@ -103,28 +103,28 @@ describe('wgmma', () => {
     [true, false],
     [false, true],
     [true, true],
-  ])('reads both operands, across: %s and %s; two products add up', (aAcross, bAcross) => {
+  ])('accumulates two products of shared operands (A across k: %s, B across k: %s)', (aAcross, bAcross) => {
     expect(run(aAcross, bAcross)).toEqual({ message: '', result: twice })
   })
 
-  test('sums that are read before their wait are no numbers', () => {
+  test('accumulators read before the wait are NaN', () => {
     const { result } = run(false, false, text => text.replace('wgmma.wait_group.sync.aligned 0;', ''))
     expect(result.every(Number.isNaN)).toBe(true)
   })
 
-  test('one group waited for, of two on the same sums, is not enough', () => {
+  test('waiting for one of two groups on the same accumulators is not enough', () => {
     const { result } = run(false, false, text =>
       text.replace('wait_group.sync.aligned 0', 'wait_group.sync.aligned 1'),
     )
     expect(result.every(Number.isNaN)).toBe(true)
   })
 
-  test('operands that are written too late are a race', () => {
+  test('reports a race if operands are written too late', () => {
     const { message } = run(false, false, text => text.replace('bar.sync 0;', ''))
     expect(message).toMatch(/wgmma.*race: lane \d+ reads shared bytes/)
   })
 
-  test('operands that are overwritten before the wait are a race', () => {
+  test('reports a race if operands are overwritten before the wait', () => {
     const { message } = run(false, false, text =>
       text.replace(
         'wgmma.wait_group.sync.aligned 0;',

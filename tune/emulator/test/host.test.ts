@@ -20,30 +20,30 @@ afterAll(() => {
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-/** The host's words for a launch of `kernel` without parameters. */
+/** The host's arguments for a launch of `kernel` without parameters. */
 function words(ptx: string): string[] {
   const module = join(folder, 'module.ptx')
   writeFileSync(module, ptx)
   return [card.host, module, 'kernel', '1,1,1', '32,1,1', '0']
 }
 
-test('a program that only knows dlopen finds a card under `npm run emulated`, and none without it', () => {
+test('a program that uses dlopen finds a card only under `npm run emulated`', () => {
   const [host = '', ...args] = words(ptxOf('ret;', ''))
   const { LD_LIBRARY_PATH: _, ...env } = process.env
   const alone = spawnSync(host, args, { encoding: 'utf8', env: { ...env, LD_LIBRARY_PATH: folder } })
   const emulated = spawnSync(process.execPath, [main, host, ...args], { encoding: 'utf8', env })
   expect({ status: emulated.status, said: emulated.stdout }).toEqual({ status: 0, said: '' })
-  // On a machine with a card its own driver answers.
+  // On a machine with a card, the real driver is found.
   expect(alone.stdout.trim() === 'no CUDA driver' || alone.status === 0).toBe(true)
 })
 
-test('the exit status of the command is that of `npm run emulated`', () => {
+test('`npm run emulated` exits with the status of its command', () => {
   const { status } = spawnSync(process.execPath, [main, 'sh', '-c', 'exit 7'])
   expect(status).toBe(7)
   expect(spawnSync(process.execPath, [main]).status).toBe(2)
 })
 
-test('machine code is refused with a sentence, and so is text for another card', () => {
+test('rejects machine code and PTX for another card with an explanation', () => {
   const cubin = card.run({ ptx: '\u007fELF and so on', kernel: 'kernel', args: [] })
   expect(cubin.error).toBe('cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU')
   expect(cubin.message).toMatch(/runs PTX text; this image is a cubin/)
@@ -51,7 +51,7 @@ test('machine code is refused with a sentence, and so is text for another card',
   expect(later.message).toMatch(/the PTX is for sm_90, and this card has compute capability 8\.0/)
 })
 
-test('counts are written as JSON where they are asked for, and are the same each time', () => {
+test('writes counts as JSON on request, the same each time', () => {
   const run = () =>
     card.run({
       ptx: readPtx('rows.ptx'),
@@ -63,12 +63,12 @@ test('counts are written as JSON where they are asked for, and are the same each
   const counts = run()
   expect(counts).toEqual(run())
   expect(counts).toMatchObject({ launches: 1, mma: 0 })
-  // x is read twice, y written once; each row of 1024 bytes is whole sectors.
+  // x is read twice and y written once; each row of 1024 bytes is a whole number of sectors.
   expect(counts?.['global_bytes']).toBe(3 * 768 * 4)
   expect(counts?.['global_sectors']).toBe((3 * 768 * 4) / 32)
 })
 
-test('the library is built once, and a compiler that does not run is named', async () => {
+test('builds the library once and names a compiler that does not run', async () => {
   const library = await buildEmulator()
   expect(await buildEmulator()).toBe(library)
   expect(dirname(library)).toMatch(/cairn-tune\/[0-9a-f]{20}$/)

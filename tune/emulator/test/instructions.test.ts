@@ -10,7 +10,7 @@ afterAll(() => card[Symbol.dispose]())
 
 type Case = Row & { expected: (...inputs: bigint[]) => bigint }
 
-/** Every case in one kernel; each lane beside what the function says. */
+/** Runs every case in one kernel and compares each lane with the function. */
 function check(cases: readonly Case[], target?: string): void {
   const results = evaluate(card, cases, target)
   for (const [at, { text, inputs, expected }] of cases.entries())
@@ -42,7 +42,7 @@ const others = [3n, 0xffffffffn, 1n, 0x80000000n, 5n, 0x10000n, 17n]
 const longs = [...words, 0x7fffffffffffffffn, 0x8000000000000000n, 0xffffffffffffffffn, 0x123456789abcdefn]
 const max = (a: bigint, b: bigint) => (a > b ? a : b)
 
-test('integers of 32 bits: sums, products and their halves, quotients, extremes', () => {
+test('32-bit integers: sums, products and their halves, quotients, minimum and maximum', () => {
   const of = (text: string, expected: Case['expected']): Case => ({
     text,
     shape: 'wwww'.slice(0, expected.length + 1),
@@ -74,7 +74,7 @@ test('integers of 32 bits: sums, products and their halves, quotients, extremes'
   ])
 })
 
-test('integers of 64 and 16 bits, and products that are wider than their factors', () => {
+test('64-bit and 16-bit integers and widening products', () => {
   check([
     { text: 'mul.wide.u32 $d, $a, $b;', shape: 'dww', inputs: [words, others], expected: (a, b) => a * b },
     {
@@ -122,7 +122,7 @@ test('integers of 64 and 16 bits, and products that are wider than their factors
   ])
 })
 
-test('bits: logic tables, shifts beyond the width, fields, permutations, counts', () => {
+test('bits: logic tables, shifts beyond the width, bit fields, permutations, counts', () => {
   const shifts = [0n, 1n, 31n, 32n, 63n, 64n, 200n]
   const bit = (v: bigint, k: number) => (v >> BigInt(k)) & 1n
   const table = (select: number) => (a: bigint, b: bigint, c: bigint) => {
@@ -240,7 +240,7 @@ test('bits: logic tables, shifts beyond the width, fields, permutations, counts'
   ])
 })
 
-describe('numbers of f32 and f64', () => {
+describe('f32 and f64', () => {
   const values = [0, -0, 1, -1, 1.5, 3.25, -7.125, 1e-40, 3e38, Infinity, -Infinity, NaN, 0.1, -1e30]
   const floats = values.map(bits32)
   const rights = [2, -0.3, 1e-3, 5e8, NaN, 0].map(bits32)
@@ -261,7 +261,7 @@ describe('numbers of f32 and f64', () => {
     expected: (a, b) => of32(f(float32(a), float32(b))),
   })
 
-  test('arithmetic, extremes beside what is no number, and numbers that are flushed', () => {
+  test('arithmetic, minimum and maximum with NaN, and flushed subnormals', () => {
     check([
       two('add.f32 $d, $a, $b;', (a, b) => a + b),
       two('mul.rn.f32 $d, $a, $b;', (a, b) => a * b),
@@ -310,7 +310,7 @@ describe('numbers of f32 and f64', () => {
     ])
   })
 
-  test('approximate functions are near', () => {
+  test('approximate functions are close to the exact ones', () => {
     const inputs = [0.1, 0.7, 1, 1.9, 2.5, -0.4].map(bits32)
     const cases: [string, (a: number) => number][] = [
       ['ex2.approx.ftz.f32', a => 2 ** a],
@@ -332,7 +332,7 @@ describe('numbers of f32 and f64', () => {
       }
   })
 
-  test('comparisons: ordered ones are false beside what is no number, unordered ones true', () => {
+  test('ordered comparisons with NaN are false, unordered ones true', () => {
     const pair = (text: string, f: (a: number, b: number) => boolean): Case => ({
       text,
       shape: 'pww',

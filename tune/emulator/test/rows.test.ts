@@ -9,14 +9,14 @@ afterAll(() => card[Symbol.dispose]())
 
 const numbers = (count: number) => Float32Array.from({ length: count }, (_, i) => 4 * Math.sin(i * 1.7) + 0.3)
 
-describe('what nvcc makes of rows.cu', () => {
+describe('rows.cu compiled by nvcc', () => {
   const ptx = readPtx('rows.ptx')
 
   test.each([
     { threads: 256, n: 1000 },
     { threads: 64, n: 33 },
     { threads: 32, n: 31 },
-  ])('norms rows of $n with $threads threads', ({ threads, n }) => {
+  ])('normalises rows of $n with $threads threads', ({ threads, n }) => {
     const rows = 3
     const x = numbers(rows * n)
     const { status, message, buffers } = card.run({
@@ -35,7 +35,7 @@ describe('what nvcc makes of rows.cu', () => {
     }
   })
 
-  test('computes the functions of the mathematical library, with local memory and in f64', () => {
+  test('computes the functions of the math library, with local memory and in f64', () => {
     const n = 500
     const x = numbers(n)
     const { status, message, buffers } = card.run({

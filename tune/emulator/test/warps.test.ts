@@ -17,7 +17,7 @@ const PRELUDE = `
 `
 const STORE = '\n  st.global.u32 [%rd3], %r2;\n  ret;'
 
-/** %r2 of each thread after `body`, where %r1 is its number. `before` stands in front of the kernel. */
+/** %r2 of each thread after `body`; %r1 is the thread's number. `before` precedes the kernel. */
 function run(body: string, threads = 32, before = '', start: readonly number[] = []): number[] {
   const out = new Uint32Array(threads)
   out.set(start)
@@ -32,7 +32,7 @@ function run(body: string, threads = 32, before = '', start: readonly number[] =
   return [...new Uint32Array(buffers[0]!)]
 }
 
-describe('lanes of a warp together', () => {
+describe('lanes of a warp', () => {
   test.each([
     ['bfly', 5, 31, (lane: number) => lane ^ 5],
     ['up', 3, 0, (lane: number) => (lane >= 3 ? lane - 3 : lane)],
@@ -58,7 +58,7 @@ describe('lanes of a warp together', () => {
     expect(run('redux.sync.max.u32 %r2, %r1, -1;')).toEqual(lanes.map(() => 31))
   })
 
-  test('lanes that part meet where their paths join, loops of different lengths included', () => {
+  test('diverged lanes reconverge where their paths join, including loops of different lengths', () => {
     const body = `
       mov.u32 %r2, 0; mov.u32 %r4, 0;
     AGAIN: setp.gt.u32 %p, %r4, %r1;
@@ -70,7 +70,7 @@ describe('lanes of a warp together', () => {
     expect(run(body)).toEqual(lanes.map(lane => (lane * (lane + 1)) / 2 + 496))
   })
 
-  test('a table of branches', () => {
+  test('a branch table', () => {
     const body = `
       and.b32 %r3, %r1, 3;
       TABLE: .branchtargets A, B, C, A;
@@ -82,7 +82,7 @@ describe('lanes of a warp together', () => {
     expect(run(body)).toEqual(lanes.map(lane => [100, 200, 300, 100][lane % 4]! + lane))
   })
 
-  test('a function that is called twice, from lanes that have parted', () => {
+  test('a function called twice from diverged lanes', () => {
     const square = `.func (.param .b32 result) square(.param .b32 of)
       { .reg .b32 %r<3>; ld.param.b32 %r1, [of]; mul.lo.s32 %r2, %r1, %r1; st.param.b32 [result], %r2; ret; }`
     const call = (from: string, to: string) =>
@@ -110,7 +110,7 @@ describe('barriers and atomic operations', () => {
     )
   })
 
-  test('named barriers order what one warp makes for the other', () => {
+  test('named barriers order a producer warp before its consumer', () => {
     const body = `.shared .b32 tile[32];
       mov.u32 %r5, tile; and.b32 %r6, %r1, 31; shl.b32 %r7, %r6, 2; add.u32 %r8, %r5, %r7;
       setp.lt.u32 %p, %r1, 32;
@@ -144,7 +144,7 @@ describe('barriers and atomic operations', () => {
 })
 
 describe('memory', () => {
-  test('vectors, narrow numbers with their sign, variables that are initialised, generic addresses', () => {
+  test('vectors, signed narrow loads, initialised variables, generic addresses', () => {
     const before = `.global .align 4 .b8 table[8] = {1, 255, 3, 4, 5, 6, 7, 128};
       .const .align 4 .f32 half = 0f3F000000;
       .global .align 8 .u64 links[1] = {generic(table)+4};`
@@ -168,7 +168,7 @@ describe('memory', () => {
     expect(run(shared)).toEqual(lanes.map(lane => lane + 3))
   })
 
-  test('ldmatrix gives each lane its pair, transposed or not; stmatrix is its opposite', () => {
+  test('ldmatrix gives each lane its pair, transposed or not; stmatrix is the inverse', () => {
     const fill = `.shared .align 128 .b8 tile[128]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2;
     add.u32 %r7, %r5, %r6;
       shl.b32 %r8, %r1, 1; add.u32 %r9, %r8, 1; shl.b32 %r10, %r9, 16; or.b32 %r10, %r10, %r8;
@@ -192,15 +192,15 @@ describe('memory', () => {
   })
 })
 
-describe('products on tensor cores', () => {
-  // A has a number of its own at each place, B picks a column of it: B[k][n] is 1 where k is 2n.
+describe('tensor core products', () => {
+  // A has a different number at each position, B selects a column of it: B[k][n] is 1 where k is 2n.
   const product = (type: string, k: number, a: string[], b: string[], body: string) => `${body}
     mov.f32 %f1, 0f00000000; mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f3F800000; mov.f32 %f4, 0f3F800000;
     mma.sync.aligned.m16n8k${k}.row.col.f32.${type}.${type}.f32
       {%f1,%f2,%f3,%f4}, {${a.join()}}, {${b.join()}}, {%f1,%f2,%f3,%f4};`
   const floats = (results: readonly number[]) => [...new Float32Array(Uint32Array.from(results).buffer)]
 
-  test('tf32: a row times a row that picks, and the sums that were there', () => {
+  test('tf32: adds selected values of A to the accumulators', () => {
     // Lane l holds A[l / 4][l % 4] = l in its first register, zeros elsewhere; B[k][n] = 1 where k = n.
     const body = `cvt.rn.f32.u32 %f9, %r1; mov.b32 %r10, %f9; shr.u32 %r11, %r1, 2; and.b32 %r12, %r1, 3;
       setp.eq.u32 %p, %r11, %r12; selp.b32 %r13, 0x3f800000, 0, %p; mov.u32 %r14, 0;`
@@ -216,7 +216,7 @@ describe('products on tensor cores', () => {
     ['bf16', 16, 0x3f803f80],
     ['e4m3', 32, 0x38383838],
     ['e5m2', 32, 0x3c3c3c3c],
-  ])('%s: ones times ones count the depth', (type, depth, ones) => {
+  ])('%s: a product of ones is the depth plus the accumulator', (type, depth, ones) => {
     const mma = product(type, depth, ['%r3', '%r3', '%r3', '%r3'], ['%r3', '%r3'], `mov.u32 %r3, ${ones};`)
     const text = ptxOf(`${PRELUDE}${mma}\nmov.b32 %r2, %f3;${STORE}`, '.param .u64 out', 'sm_89')
     const { message, buffers } = card.run({

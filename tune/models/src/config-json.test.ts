@@ -68,7 +68,7 @@ test('reads the shape of a 0.6B model', () => {
   })
 })
 
-test('what a file leaves out is what transformers has there', () => {
+test('missing keys have the defaults of transformers', () => {
   expect(parseModelConfig('config.json', { model_type: 'qwen3' })).toMatchObject({
     vocab_size: 151936,
     hidden_size: 4096,
@@ -95,7 +95,7 @@ test('reads the rotary base in both layouts', () => {
   })
 })
 
-test('what is written is read back the same', () => {
+test('a written config reads back the same', () => {
   const keys = { ...small, model_type: 'qwen3' as const, eos_token_id: [1, 2], pad_token_id: 0 }
   const written = JSON.parse(configJsonText(keys)) as Record<string, unknown>
   expect(written['architectures']).toEqual(['Qwen3ForCausalLM'])
@@ -138,7 +138,7 @@ test.each([
     { quantization_config: { quant_method: 'bitsandbytes', load_in_8bit: true } },
     'bitsandbytes NF4 with bnb_4bit_use_double_quant',
   ],
-])('refuses %j', (over, message) => {
+])('rejects %j', (over, message) => {
   expect(() => parse(over)).toThrow(message)
 })
 
@@ -157,11 +157,11 @@ test.each([
     },
     'nf4',
   ],
-])('knows the layout announced by %j', (quantization_config, layout) => {
+])('detects the layout declared by %j', (quantization_config, layout) => {
   expect(parse({ quantization_config }).quantization).toBe(layout)
 })
 
-test('a directory is read with the file that ModelOpt puts beside config.json', async () => {
+test('reads the quantization file of ModelOpt beside config.json and rejects a missing or invalid config', async () => {
   await expect(readModelConfig(directory)).rejects.toThrow(
     'config.json: no such file; a model directory has config.json, *.safetensors and tokenizer.json',
   )

@@ -13,7 +13,7 @@ const tiny = parseModelConfig('config.json', {
   head_dim: 6,
 })
 
-test('a Qwen3 has the specification’s seven projections in each layer, of the right sizes', () => {
+test('a Qwen3 has the seven projections of the specification in each layer, with the correct sizes', () => {
   const { modules, projections } = partsOf(tiny)
   expect(modules).toEqual(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
   const sizes = [
@@ -38,7 +38,7 @@ test('a Qwen3 has the specification’s seven projections in each layer, of the 
 })
 
 /** Promise T3: Names, shapes and adapter targets are derived from the forward pass. */
-test('weights, caches and head are those that a forward pass reads', () => {
+test('lists the weights, caches and head that a forward pass reads', () => {
   const { weights, caches, head } = partsOf(tiny)
   expect(caches).toEqual([12, 12])
   expect(head).toBe('lm_head.weight')
@@ -48,7 +48,7 @@ test('weights, caches and head are those that a forward pass reads', () => {
   expect(partsOf({ ...tiny, tie_word_embeddings: true }).weights).toHaveLength(2 * 11 + 2)
 })
 
-test('a weight is a projection’s where a recipe may store it; norms, embeddings, head are none', () => {
+test('finds the layer of a projection weight, and none for norms and the head', () => {
   expect(projectionLayer(tiny, 'model.layers.1.mlp.down_proj.weight')).toBe(1)
   for (const name of ['model.layers.1.self_attn.q_norm.weight', 'lm_head.weight', 'model.norm.weight'])
     expect(projectionLayer(tiny, name)).toBeUndefined()

@@ -9,7 +9,7 @@ const angles = (one: Rope, positions: number) => {
   return [0, 1].map(i => Math.atan2(row[2 + i] ?? NaN, row[i] ?? NaN))
 }
 
-test('longrope takes its long factors beyond the original length, its short ones within', () => {
+test('longrope uses its short factors up to the original length and its long ones beyond', () => {
   const scaling = { type: 'longrope', short: [1, 2], long: [4, 5], original: 8 } as const
   const [first, second] = angles(rope, 8)
   const stretched = { ...rope, scaling }

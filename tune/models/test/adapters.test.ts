@@ -1,4 +1,4 @@
-/** DoRA, ranks by pattern and dropout against PEFT: losses and the gradient of all that an adapter trains. */
+/** DoRA, rank patterns and dropout against PEFT: losses and all gradients of the adapter. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
 import { readAdapterGolden, type Golden } from './golden-file.ts'
@@ -30,14 +30,14 @@ describe.each(['dora', 'patterns', 'patterns_rslora', 'dora_patterns', 'dropout'
   const golden = readAdapterGolden(kind)
 
   /** Promise T4.1: DoRA, rank patterns and dropout train as in PEFT. */
-  test('losses and gradients are those of PEFT', async () => {
+  test('losses and gradients match PEFT', async () => {
     expect(await farthest(kind, golden)).toBeLessThan(TOLERANCE)
   })
 
-  // Without rank_pattern matrices would have other shapes.
+  // Without rank_pattern the matrices would have other shapes.
   const always = ['lora_rank', 'lora_alpha', 'rank_pattern']
   test.each(Object.keys(golden.lora).filter(key => !always.includes(key)))(
-    'without %s nothing of it is met',
+    'without %s the outputs differ',
     async key => {
       const lora = { ...golden.lora, [key]: undefined }
       expect(await farthest(kind, { ...golden, lora })).toBeGreaterThan(1e3 * TOLERANCE)
@@ -45,7 +45,7 @@ describe.each(['dora', 'patterns', 'patterns_rslora', 'dora_patterns', 'dropout'
   )
 })
 
-test('with other random words other numbers are dropped', async () => {
+test('another random seed drops other values', async () => {
   const golden = readAdapterGolden('dropout')
   const [low = 0, high = 0, step = 0] = golden.random ?? []
   expect(await farthest('dropout', { ...golden, random: [low, high, step + 1] })).toBeGreaterThan(1e-2)

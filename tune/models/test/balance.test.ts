@@ -1,4 +1,4 @@
-/** The loss that keeps experts busy alike, beside transformers' router_aux_loss_coef. */
+/** The load balancing loss of experts against transformers' router_aux_loss_coef. */
 import { afterAll, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
 import { readFamily, readTensors } from './golden-file.ts'
@@ -9,7 +9,7 @@ const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
 test.each(['qwen3_moe', 'gpt_oss'])(
-  '%s: the loss and its gradients are those of transformers',
+  '%s: the loss and its gradients match transformers',
   async name => {
     const expected = readTensors(`balance/${name}.safetensors`)
     const run = (router_aux_loss_coef?: number) =>

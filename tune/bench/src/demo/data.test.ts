@@ -4,7 +4,7 @@ import { adapterRows, baseRows, testQuestions } from './data.ts'
 const sums = (text: string) => text.match(/\d+ [-+*/] \d+ = \d+/g) ?? []
 const numbers = (text: string) => (text.match(/\d+/g) ?? []).join(' ')
 
-test('no Romanian row of the base asks or answers anything', () => {
+test('Romanian rows of the base contain no questions or answers', () => {
   const romanian = baseRows({ problems: 50, statements: 300, sums: 0, seed: 1 }).filter(
     ({ prompt }) => prompt === '',
   )
@@ -13,7 +13,7 @@ test('no Romanian row of the base asks or answers anything', () => {
 })
 
 /** Promise T8: No adapter is tested on a problem that it was trained on. */
-test('what is asked was never taught: no language shares a problem of both halves', () => {
+test('test problems are never in the training rows, in either language', () => {
   const taught = new Set(
     [
       ...baseRows({ problems: 2000, statements: 0, sums: 0, seed: 1 }),
@@ -27,13 +27,13 @@ test('what is asked was never taught: no language shares a problem of both halve
   expect(asked.filter(({ answer }) => taught.has(sums(answer).join(' ')))).toEqual([])
 })
 
-test('both languages are asked the same sums', () => {
+test('both languages ask the same problems', () => {
   const of = (language: 'en' | 'ro') =>
     testQuestions({ language, problems: 100, seed: 4 }).map(({ answer }) => numbers(answer))
   expect(of('en')).toEqual(of('ro'))
 })
 
-test('plain sums are right', () => {
+test('plain sums are correct', () => {
   const rows = baseRows({ problems: 0, statements: 0, sums: 300, seed: 2 })
   expect(rows).toHaveLength(300)
   for (const { completion } of rows) {

@@ -17,7 +17,7 @@ function measurement() {
   return { path, run }
 }
 
-test('what was measured of the same things is read, of others measured again', async () => {
+test('reads a measurement of the same inputs and repeats one of other inputs', async () => {
   const { run } = measurement()
   expect(await run({ seed: 1 })).toEqual({ right: 1 })
   expect(await run({ seed: 1 })).toEqual({ right: 1 })
@@ -25,7 +25,7 @@ test('what was measured of the same things is read, of others measured again', a
   expect(await run({ seed: 2 }, { fresh: true })).toEqual({ right: 3 })
 })
 
-test('a file that was cut, or of another shape, is measured again', async () => {
+test('repeats the measurement if the file is truncated or has another shape', async () => {
   const { path, run } = measurement()
   await run('a')
   truncateSync(path, 20)
@@ -34,7 +34,7 @@ test('a file that was cut, or of another shape, is measured again', async () => 
   expect(await run('a', { shape: stricter })).toEqual({ right: 3 })
 })
 
-test('a measurement that fails leaves what was kept', async () => {
+test('a failed measurement keeps the stored one', async () => {
   const { path, run } = measurement()
   await run('a')
   await expect(

@@ -44,7 +44,7 @@ const outcome: DemoOutcome = {
   ),
 }
 
-test('the accuracy table has a row a configuration, the mean of its seeds and how far they lie apart', () => {
+test('the accuracy table has one row per configuration with the mean and spread of its seeds', () => {
   expect(accuracyTables(outcome)[0]?.rows).toEqual([
     ['untrained base', '0.0000', '0.0000', '-'],
     ['BF16', '0.5500', '0.0497', '0.0707'],
@@ -52,12 +52,12 @@ test('the accuracy table has a row a configuration, the mean of its seeds and ho
   ])
 })
 
-test('with one seed it has the columns of the specification', () => {
+test('with one seed the accuracy table has the columns of the specification', () => {
   const [main] = accuracyTables({ ...outcome, scored: outcome.scored.filter(({ seed }) => seed === 1) })
   expect(main?.columns).toEqual(['Config', 'accuracy', 'Stderr'])
 })
 
-test('adapters of quantised recipes show on both bases, and what all of them cost in English', () => {
+test('the second table shows quantised recipes on both bases and the accuracy in English', () => {
   expect(accuracyTables(outcome)[1]?.rows).toEqual([
     ['untrained base', '0.0000', '-', '0.9000'],
     ['BF16', '0.5500', '-', '0.1000'],
@@ -65,7 +65,7 @@ test('adapters of quantised recipes show on both bases, and what all of them cos
   ])
 })
 
-test('losses are compared where there is a bf16 run', () => {
+test('compares losses only if there is a bf16 run', () => {
   expect(
     demoTables(outcome)
       .at(-1)
@@ -79,15 +79,15 @@ test('losses are compared where there is a bf16 run', () => {
   ).toHaveLength(2)
 })
 
-test('the report is one file: it loads nothing, and nothing of the data becomes markup', () => {
+test('the report is one file, loads nothing and escapes its data', () => {
   const html = demoReport(outcome)
   expect(html).not.toMatch(/(?:src|href)=/)
   expect(html).toContain('a &#60;machine&#62;')
-  // All together, one a configuration, and the bars.
+  // One chart of all, one per configuration, and the bars.
   expect(html.match(/<svg /g)).toHaveLength(4)
 })
 
-test('a report of smaller sizes says on top that they teach nothing', () => {
+test('a report of a quick run warns at the top that the model learned nothing', () => {
   const quick = demoReport({ ...outcome, plan: { ...QUICK } })
   expect(quick).toContain(
     '<strong>This run is too small to learn anything.</strong> The base was trained for 60 of 8000 steps',

@@ -17,12 +17,12 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-test('whatever the corpus had is given back, and whatever it had not', () => {
+test('decodes to the same text, whether the corpus contained it or not', () => {
   for (const text of [...corpus.slice(0, 50), 'Ünknown wörds, 中文 and\ttabs \n\n 🙂'])
     expect(tokenizer.decode(tokenizer.encodeDocument(text))).toBe(text)
 })
 
-test('frequent words are one token, every digit is one, a space before a number marks its start', () => {
+test('frequent words and single digits are one token, and a space before a number is a token of its own', () => {
   expect(tokenizer.encodeDocument('Question: 407 de lei').map(id => tokenizer.decode([id]))).toEqual([
     'Question',
     ':',
@@ -35,11 +35,11 @@ test('frequent words are one token, every digit is one, a space before a number 
   ])
 })
 
-test('an empty prompt has no token, and a document ends with the first one', () => {
+test('an empty prompt has no tokens, and the end-of-text token is the first one', () => {
   expect(tokenizer.encodeDocument('')).toEqual([])
   expect(tokenizer.eosTokenId).toBe(END_OF_TEXT)
 })
 
-test('the same words in another order make the same tokenizer', () => {
+test('a corpus in another order gives the same tokenizer', () => {
   expect(trainTokenizer(corpus.toReversed(), 700)).toEqual(trainTokenizer(corpus, 700))
 })

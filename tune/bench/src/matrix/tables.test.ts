@@ -49,7 +49,7 @@ const results = [
 const models = ['Qwen/Qwen3-0.6B', 'Qwen/Qwen3-1.7B']
 
 /** Promise T5.2: Throughput cells are thousands, `OOM`, `-` or `TODO`. */
-test('the throughput table has cells k, OOM, - and TODO, and a column for each baseline', () => {
+test('the throughput table has cells in thousands, OOM, - and TODO, and a column for each baseline', () => {
   const { columns, rows } = throughputTable({ models, results })
   expect(columns).toEqual([
     'Model',
@@ -69,7 +69,7 @@ test('the throughput table has cells k, OOM, - and TODO, and a column for each b
   ])
 })
 
-test('a cell says where weights came from the disk, and the table what that means', () => {
+test('marks cells whose weights were streamed from disk and explains the mark in a note', () => {
   const streamed = { ...result('cairn-tune', 'qfp8', 120), config: { offload: 'disk' } }
   const { rows, notes } = throughputTable({ models, results: [...results, streamed] })
   expect(rows[0]?.[6]).toBe('0.12k streamed')
@@ -78,8 +78,8 @@ test('a cell says where weights came from the disk, and the table what that mean
 })
 
 /** Promise T5.3: Speedups are computed from unrounded figures against the baseline's NF4. */
-test('speed-ups are of unrounded figures against the NF4 run of the baseline', () => {
-  // Rounded first, 3.01 / 1.00 would be 3.01x.
+test('computes speedups from unrounded figures against the NF4 run of the baseline', () => {
+  // From rounded figures, 3.01 / 1.00 would be 3.01x.
   const { columns, rows } = speedupTable({ models, results })
   expect(columns).toEqual(['Model', 'BF16', 'FP8', 'QoFP8', 'FP4', 'QoFP4', 'QoNF4'])
   expect(rows).toEqual([
@@ -88,7 +88,7 @@ test('speed-ups are of unrounded figures against the NF4 run of the baseline', (
   ])
 })
 
-test('of two runs of a cell the later one counts', () => {
+test('uses the later of two runs of a cell', () => {
   const twice = [...results, result('cairn-tune', 'bf16', 20_000, '2026-01-02T00:00:00Z')]
   expect(throughputTable({ models, results: twice }).rows[0]?.[4]).toBe('20.0k')
 })
@@ -98,11 +98,11 @@ test.each([
   [8412, '8.41k'],
   [18_349, '18.3k'],
   [121_400, '121k'],
-])('%d tokens a second print as %s', (rate, text) => {
+])('prints %d tokens per second as %s', (rate, text) => {
   expect(formatThousands(rate)).toBe(text)
 })
 
-test('a table prints as Markdown, its notes below it', () => {
+test('prints a table as Markdown with its notes below', () => {
   expect(markdownOf({ title: 'T', columns: ['a', 'b'], rows: [['1|2', '3']], notes: ['n'] })).toBe(
     '## T\n\n| a | b |\n| --- | ---: |\n| 1\\|2 | 3 |\n\nn\n',
   )
