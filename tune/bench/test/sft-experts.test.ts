@@ -21,7 +21,7 @@ const SIZES = {
   initializer_range: 0.05,
 }
 
-// On a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// A fresh clone compiles the kernels first, which takes longer than the hook timeout.
 await loadAddon()
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cairn-sft-experts-'))

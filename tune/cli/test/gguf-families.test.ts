@@ -10,7 +10,7 @@ import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeStage } from './gguf-stage.ts'
 
-// On a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// A fresh clone compiles the kernels first, which takes longer than the hook timeout.
 await loadAddon()
 const { at, exportTo, answer, remove } = await makeStage('gguf-families')
 const small = {

@@ -36,7 +36,7 @@ async function exportTo(output: string, ...args: string[]): Promise<{ out: strin
   return said
 }
 
-// On a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// A fresh clone compiles the kernels first, which takes longer than the hook timeout.
 await loadAddon()
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-'))

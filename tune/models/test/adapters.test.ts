@@ -4,7 +4,7 @@ import { createEngine } from '@cairn-tune/native'
 import { readAdapterGolden, type Golden } from './golden-file.ts'
 import { distance, openGolden } from './golden-model.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 

@@ -1,6 +1,6 @@
 /**
- * Linears whose base multiplies in fp8-hybrid or NVFP4: what they share, what they keep between steps, and
- * that no bit depends on the plan or the threads.
+ * Linears whose base multiplies in fp8-hybrid or NVFP4: what they share, which state they keep between steps,
+ * and that no bit depends on the plan or the threads.
  */
 import { afterAll, expect, test } from 'vitest'
 import {
@@ -150,7 +150,7 @@ test('q, k and v share a history, as do gate and up; nvfp4 needs none', () => {
 
 /** Promise T7: With rounding to small formats, recomputing and the number of threads change no bit. */
 test.each(kinds)(
-  '%s on %s: recomputing whole layers and the number of threads change no bit',
+  '%s on %s: recomputed layers and the number of threads change no bit',
   async (arithmetic, stored) => {
     const { program } = record(arithmetic, stored)
     const plain = await run(engine, program)
@@ -163,7 +163,7 @@ test.each(kinds)(
   },
 )
 
-test('the loss is near that of bf16 on the same weights, and rounding is not for nothing', async () => {
+test('the loss is close but not equal to that of bf16 on the same weights', async () => {
   for (const [arithmetic, stored] of kinds) {
     const [exact, rounded] = [
       lossOf(await run(engine, record('bf16', stored).program)),
@@ -174,7 +174,7 @@ test('the loss is near that of bf16 on the same weights, and rounding is not for
   }
 })
 
-test('gradients of nvfp4 are rounded by the step: another step, other bits', async () => {
+test('nvfp4 gradients are rounded with the step as seed, so another step gives other bits', async () => {
   const { program } = record('nvfp4', 'nvfp4')
   const [one, same, other] = [
     await run(engine, program, 1),
@@ -186,13 +186,13 @@ test('gradients of nvfp4 are rounded by the step: another step, other bits', asy
   expect(Buffer.compare(one[name]!, other[name]!)).not.toBe(0)
 })
 
-test('fp8-hybrid writes down what it saw, and scales the next step by it', async () => {
+test('fp8-hybrid records the largest magnitudes and scales the next step by them', async () => {
   const { program, histories } = record('fp8_hybrid', 'fp8_tensor')
   const first = await run(engine, program)
   const seen = histories.map(({ name = '' }) => new Float32Array(first[name]!.buffer))
   for (const history of seen)
     expect([history[0]! > 0, history.subarray(1).every(value => value === 0)]).toEqual([true, true])
-  // A past far above what comes now makes steps coarser: the loss moves.
+  // A history far above the current magnitudes makes the rounding coarser, so the loss changes.
   const state = Object.fromEntries(
     histories.map(({ name = '' }, i) => [
       name,

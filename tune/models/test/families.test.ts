@@ -1,6 +1,6 @@
 /**
- * Every dense family against transformers and PEFT: hidden states, losses, gradients, and what each flag is
- * worth.
+ * Every dense family against transformers and PEFT: hidden states, losses, gradients, and the effect of each
+ * flag.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
@@ -8,7 +8,7 @@ import { FAMILY_NAMES, type ModelConfig } from '@cairn-tune/models'
 import { readFamily } from './golden-file.ts'
 import { distance, openGolden, type GoldenModel } from './golden-model.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
@@ -29,7 +29,7 @@ async function farthest(
   )
 }
 
-/** Turned off, each must be noticed. What a rope is otherwise is a flag of its own. */
+/** Turning off each flag must change the outputs. Each rope setting has its own flag. */
 const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
   attention_scale: config => ({ ...config, attention_scale: config.head_dim ** -0.5 }),
   embedding_scale: config => ({ ...config, embedding_scale: 0 }),
@@ -93,15 +93,15 @@ describe.each(FAMILY_NAMES)('%s', name => {
    * Promise T3: Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE, gpt-oss, Phi-3 and Gemma 3 compute what transformers
    * and PEFT compute.
    */
-  test('with an adapter: hidden states, losses, gradients are those of transformers and PEFT', async () => {
+  test('with an adapter: hidden states, losses and gradients match transformers and PEFT', async () => {
     expect(await farthest(golden, true)).toBeLessThan(TOLERANCE)
   })
 
-  test('trained in full: hidden states, losses and gradients are those of transformers', async () => {
+  test('trained in full: hidden states, losses and gradients match transformers', async () => {
     expect(await farthest(golden, false)).toBeLessThan(TOLERANCE)
   })
 
-  test('its weights are those of the checkpoint, each asked for by its name and shape', () => {
+  test('reads every weight of the checkpoint by its name and shape', () => {
     expect(golden.missing()).toEqual([])
   })
 
@@ -110,7 +110,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     ([, turnOff]) => JSON.stringify(turnOff(config)) !== JSON.stringify(config),
   )
   /** Promise T3: The tests fail if any feature of a model family is missing. */
-  test.each(flags)('without %s nothing of it is met', async (_, turnOff) => {
+  test.each(flags)('without %s the outputs differ', async (_, turnOff) => {
     expect(await farthest(golden, true, turnOff(config))).toBeGreaterThan(1e3 * TOLERANCE)
   })
 })

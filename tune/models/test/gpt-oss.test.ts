@@ -1,6 +1,6 @@
 /**
- * gpt-oss of four layers, windowed and whole in turn, beside transformers: logits, losses and gradients of an
- * adapter, and what its windows, sinks and kinds of layers are worth.
+ * gpt-oss with four layers, alternately with and without a window, against transformers: logits, losses and
+ * gradients of an adapter, and the effect of its windows, sinks and kinds of layers.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
@@ -8,7 +8,7 @@ import type { ModelConfig } from '@cairn-tune/models'
 import { readGptOss } from './golden-file.ts'
 import { openGolden } from './golden-model.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
@@ -17,7 +17,7 @@ const LAYERS = 4
 
 const largest = (values: Float32Array) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
 
-/** The largest difference, of the largest of what should be. */
+/** The largest difference, relative to the largest expected value. */
 function distance(actual: Float32Array | undefined, expected: Float32Array): number {
   if (actual?.length !== expected.length) return Infinity
   return largest(actual.map((value, i) => value - (expected[i] ?? 0))) / largest(expected)
@@ -44,7 +44,7 @@ describe.each([8, 128])('a window of %d keys', size => {
    * Promise T3: gpt-oss with sliding windows of 8 and 128 keys has the logits, losses and gradients of
    * transformers.
    */
-  test('logits, losses and gradients of q, k, v, o and experts are those of transformers', async () => {
+  test('logits, losses and gradients of q, k, v, o and experts match transformers', async () => {
     const projections = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_up_proj', 'down_proj']
     expect(expected.length).toBe(2 + LAYERS * projections.length * 2)
     expect(missing()).toEqual([])
@@ -60,7 +60,7 @@ describe.each([8, 128])('a window of %d keys', size => {
       `layer ${l} of the other kind`,
       withWindows(config, (window, i) => (i === l ? size - window : window)),
     ]),
-  ])('with %s they are not', async (_, changed) => {
+  ])('with %s they differ', async (_, changed) => {
     expect(await farthest(changed)).toBeGreaterThan(5e3 * TOLERANCE)
   })
 })

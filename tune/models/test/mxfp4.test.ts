@@ -1,4 +1,4 @@
-/** gpt-oss on experts in MXFP4 is gpt-oss on the numbers that they decode to. */
+/** gpt-oss with experts in MXFP4 equals gpt-oss with the decoded experts. */
 import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
 import { partsOf } from '@cairn-tune/models'
@@ -6,16 +6,16 @@ import { createEngine } from '@cairn-tune/native'
 import { readFamily } from './golden-file.ts'
 import { distance, openGolden } from './golden-model.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
-test('losses and gradients of adapters on MXFP4 are those on its decoded numbers, within 1e-6', async () => {
+test('losses and adapter gradients on MXFP4 equal those on the decoded weights within 1e-6', async () => {
   const golden = openGolden(engine, readFamily('gpt_oss'), 'families/gpt_oss.safetensors')
   const experts = partsOf(golden.config).weights.filter(
     ({ name, shape }) => shape.length === 3 && name.endsWith('.weight'),
   )
-  // The golden weights are numbers of MXFP4 already; these are not.
+  // The golden weights are exact in MXFP4 already; these are not.
   for (const { name } of experts)
     golden.tensors.set(
       name,
@@ -33,6 +33,6 @@ test('losses and gradients of adapters on MXFP4 are those on its decoded numbers
     Math.max(...[...decoded].map(([name, values]) => distance(other.get(name) ?? new Float32Array(), values)))
   expect(names.size).toBe(4)
   expect(apart(stored)).toBeLessThan(1e-6)
-  // The numbers are not those that were there before, so the comparison would see them.
+  // The weights differ from the ones before, so the comparison would notice them.
   expect(apart(untouched)).toBeGreaterThan(1e-2)
 })

@@ -1,4 +1,4 @@
-/** Our Qwen3 against that of transformers, with and without a PEFT adapter, on packed documents. */
+/** Our Qwen3 against transformers, with and without a PEFT adapter, on packed documents. */
 import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize, type Arithmetic, type Dtype } from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
@@ -22,14 +22,14 @@ const cuSeqlens = golden.lengths.reduce((ends, length) => [...ends, (ends.at(-1)
 const T = golden.ids.length
 const maxLength = Math.max(...golden.lengths)
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
 type Setup = { dtype: Arithmetic; hasLora: boolean; store?: (name: string) => Dtype }
 
 /**
- * A training program of the golden model: loss, final hidden states and the gradient of all that is trained.
+ * A training program of the golden model: loss, final hidden states and the gradient of everything trained.
  */
 function record({ dtype, hasLora, store = () => dtype }: Setup): Program {
   const g = createRecorder()
@@ -89,7 +89,7 @@ async function run(program: Program, plan = planMemory(program)): Promise<Map<st
 
 const length = (values: Float32Array) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
 
-/** Euclidean length of the difference, relative to that of what should be. */
+/** Euclidean length of the difference, relative to that of the expected value. */
 function distance(actual: Float32Array, expected: Float32Array): number {
   if (actual.length !== expected.length) return NaN
   return length(actual.map((value, i) => value - expected[i]!)) / length(expected)
@@ -106,7 +106,7 @@ function compare(outputs: Map<string, Float32Array>, prefix: string, tolerance: 
   return names.length
 }
 
-test('every weight, adapter and gradient of the golden file is asked for', () => {
+test('the program reads every weight and adapter of the golden file', () => {
   const inputs = [...record({ dtype: 'f32', hasLora: true }).tensors].flatMap(tensor =>
     tensor.isInput && !Object.hasOwn(data, tensor.name ?? '') ? [tensor.name] : [],
   )
@@ -115,7 +115,7 @@ test('every weight, adapter and gradient of the golden file is asked for', () =>
   )
 })
 
-test('with an adapter: hidden states, losses, gradients equal those of transformers and PEFT', async () => {
+test('with an adapter: hidden states, losses and gradients match transformers and PEFT', async () => {
   const outputs = await run(record({ dtype: 'f32', hasLora: true }))
   expect(compare(outputs, 'lora.', 1e-5)).toBe(2 * 7 * 2 + 2)
   expect(outputs.get('loss')![0]).toBeCloseTo(
@@ -124,14 +124,14 @@ test('with an adapter: hidden states, losses, gradients equal those of transform
   )
 })
 
-test('trained in full: hidden states, losses and every gradient equal those of transformers', async () => {
+test('trained in full: hidden states, losses and every gradient match transformers', async () => {
   const outputs = await run(record({ dtype: 'f32', hasLora: false }))
   expect(compare(outputs, 'bare.', 1e-5)).toBe(2 * 11 + 2 + 2)
 })
 
-test('in bf16 the same is within bf16 rounding', async () => {
-  // Eight bits of mantissa, rounded some twenty times on the way: 2^-9 · √20 for states, several times that
-  // after the way back.
+test('in bf16 hidden states and gradients match within bf16 rounding', async () => {
+  // Eight bits of mantissa, rounded some twenty times in the forward pass: 2^-9 · √20 for states, and several
+  // times that after the backward pass.
   const outputs = await run(record({ dtype: 'bf16', hasLora: true }))
   expect(distance(outputs.get('hidden')!, tensors.get('lora.hidden')!)).toBeLessThan(0.03)
   compare(outputs, 'lora.', 0.08)

@@ -1,4 +1,4 @@
-/** The matrix unit is used where the system grants its registers and the compiler knows it, and only there. */
+/** The matrix unit is used only if the system grants its registers and the compiler supports it. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ import { compilerCandidates, findCompiler } from '../src/compiler.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const isLinux = process.platform === 'linux'
-// Here, where no test's time runs, for the kernels may have to be compiled first.
+// Outside any test, because the kernels may have to be compiled first.
 const isas = await listIsas()
 
-/** What a process of its own says of its instruction sets and of the one an engine takes. */
+/** Prints, in its own process, the instruction sets and the one that an engine uses. */
 const script = `
   import { createEngine, listIsas } from ${JSON.stringify(new URL('../src/index.ts', import.meta.url).href)}
   using engine = await createEngine({ threads: 2 })
@@ -22,7 +22,7 @@ const script = `
 
 /** Promise T7: A process without access to the matrix unit's registers uses the next instruction set. */
 test.runIf(isLinux)(
-  'a process that is refused the tile registers takes the next instruction set',
+  'a process without access to the tile registers uses the next instruction set',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cairn-amx-'))
     try {
@@ -42,7 +42,7 @@ test.runIf(isLinux)(
   },
 )
 
-test.runIf(isLinux)('a process may use the tile registers where processor and system have them', () => {
+test.runIf(isLinux)('a process uses the tile registers if the processor and the system have them', () => {
   const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.trim().split(' ') ?? []
   const has = ['amx_tile', 'amx_bf16', 'avx512_bf16'].every(flag => flags.includes(flag))
   expect(isas.includes('amx')).toBe(has)

@@ -1,4 +1,4 @@
-/** Building: what is cached, what a failure says, and what happens when two build at once. */
+/** Building the kernels: the cache, the error messages, and concurrent builds. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A small addon with every instruction set of x64, whatever this processor is. */
+/** A small addon with every x64 instruction set, on any processor. */
 const parts: AddonParts = {
   name: 'small',
   folders: ['core', 'generated'],
@@ -21,7 +21,7 @@ const parts: AddonParts = {
   isas: isasOf('x64'),
 }
 
-// Stands for a compiler, so that these tests take no minute.
+// Replaces the compiler, so that these tests are fast.
 function fakeCompiler(script: string) {
   const command = join(folder, 'fake-c++')
   writeFileSync(command, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
@@ -30,24 +30,24 @@ function fakeCompiler(script: string) {
 const writesItsOutput = 'while [ "$1" != "-o" ]; do shift; done; echo ran >> "$0.log"; touch "$2"'
 const runsOf = ({ command }: { command: string }) => readFileSync(`${command}.log`, 'utf8').length
 
-test('a machine without a compiler is told what to install', () => {
+test('without a compiler the error says what to install', () => {
   expect(() => findCompiler(['no-such-c++', 'no-such-g++'])).toThrow(
     /C\+\+20 compiler such as g\+\+, and none of these runs: no-such-c\+\+, no-such-g\+\+\. Install/,
   )
 })
 
-test('CXX names the compiler where it is set', () => {
+test('uses the compiler in CXX if it is set', () => {
   expect(compilerCandidates({ CXX: 'clang++-19' })).toEqual(['clang++-19'])
   expect(compilerCandidates({})).toEqual(['c++', 'g++', 'clang++'])
 })
 
-test('a cache that cannot be made is an error that names it, at once', async () => {
+test('fails at once and names the cache if it cannot be created', async () => {
   await expect(
     buildAddon({ cacheDir: '/proc/cairn/cache', compiler: fakeCompiler('exit 1') }),
   ).rejects.toThrow('cannot create the folder of compiled kernels, /proc/cairn (ENOENT); set XDG_CACHE_HOME')
 })
 
-test('a failed compilation shows what the compiler said and leaves nothing finished behind', async () => {
+test("a failed compilation shows the compiler's output and leaves no files", async () => {
   const compiler = fakeCompiler('echo "kernel.cc:1: no such thing" >&2; exit 3')
   await expect(buildAddon({ parts, cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(
     /failed with status 3:[\s\S]*kernel\.cc:1: no such thing/,
@@ -59,7 +59,7 @@ test('a failed compilation shows what the compiler said and leaves nothing finis
   ).toEqual([])
 })
 
-test('an instruction set that the compiler does not know is left out, and the rest is built', async () => {
+test('skips an instruction set that the compiler does not support and builds the rest', async () => {
   const refusing = fakeCompiler(`case "$*" in *-mamx-tile*) exit 1;; esac; ${writesItsOutput}`)
   const said: string[] = []
   const addon = await buildAddon({
@@ -72,7 +72,7 @@ test('an instruction set that the compiler does not know is left out, and the re
   expect(said.join()).toMatch(/for portable, avx2, avx512, avx512bf16$/)
 })
 
-test('only instruction sets that the processor can run are compiled, and all where its features are unknown', () => {
+test('compiles only instruction sets that the processor can run, or all if its features are unknown', () => {
   const names = (features: readonly string[] | undefined) =>
     runnableIsas(isasOf('x64'), features && new Set(features)).map(({ name }) => name)
   const cpuinfo = join(folder, 'cpuinfo')
@@ -90,7 +90,7 @@ test('only instruction sets that the processor can run are compiled, and all whe
   expect(readFeatures(join(folder, 'none'))).toBeUndefined()
 })
 
-test('of two builders at once one compiles, the other says that it waits, and later calls find the result', async () => {
+test('with two concurrent builds, one compiles, the other logs that it waits, and later calls reuse the result', async () => {
   const compiler = fakeCompiler(`sleep 0.1; ${writesItsOutput}`)
   await buildAddon({ parts, cacheDir: join(folder, 'alone'), compiler })
   const alone = runsOf(compiler)
@@ -107,11 +107,11 @@ test('of two builders at once one compiles, the other says that it waits, and la
   expect(runsOf(compiler)).toBe(2 * alone)
 })
 
-test('a lock left by a process that died does not block', async () => {
+test('a lock left by a dead process does not block a build', async () => {
   const compiler = fakeCompiler(writesItsOutput)
   const addon = await buildAddon({ parts, cacheDir: folder, compiler })
   rmSync(addon)
-  // No process has this id: it is above what any system hands out.
+  // No process has this id: it is above the maximum of any system.
   writeFileSync(`${addon}.lock`, '4194305')
   expect(await buildAddon({ parts, cacheDir: folder, compiler })).toBe(addon)
 })

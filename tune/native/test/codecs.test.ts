@@ -15,7 +15,7 @@ import {
 } from '@cairn-tune/ops'
 import { loadAddon } from '@cairn-tune/native'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const addon = await loadAddon()
 
 const allBytes = Uint8Array.from({ length: 256 }, (_, i) => i)
@@ -38,7 +38,7 @@ const values = new Float32Array(
 )
 const finite = values.filter(value => !Number.isNaN(value))
 
-test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s decodes and encodes as in TypeScript', name => {
+test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s decodes and encodes like the TypeScript codec', name => {
   const codes = allBytes.slice(0, MINIFLOATS[name].signBit * 2)
   expect(decode(name, codes)).toEqual(Float32Array.from(codes, code => decodeMinifloat(name, code)))
   const ladder = Float32Array.from(decode(name, codes)).filter(Number.isFinite).toSorted()
@@ -50,14 +50,14 @@ test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s decodes and encodes as
   }
 })
 
-test('bf16 encodes as in TypeScript and decodes all its codes', () => {
+test('bf16 encodes like the TypeScript codec and decodes all its codes', () => {
   const codes = Uint16Array.from({ length: 65536 }, (_, i) => i)
   const words = new Uint32Array(decode('bf16', codes).buffer)
   expect(words.every((word, code) => word === code * 65536)).toBe(true)
   expect(encode('bf16', values, new Uint16Array(values.length))).toEqual(Uint16Array.from(values, encodeBf16))
 })
 
-test('e8m0 and nf4 decode and encode as in TypeScript', () => {
+test('e8m0 and nf4 decode and encode like the TypeScript codecs', () => {
   const positive = finite.map(Math.abs)
   expect(decode('e8m0', allBytes)).toEqual(Float32Array.from(allBytes, decodeE8m0))
   expect(encode('e8m0', positive, new Uint8Array(positive.length))).toEqual(
@@ -69,7 +69,7 @@ test('e8m0 and nf4 decode and encode as in TypeScript', () => {
 })
 
 test.each(Object.keys(MINIFLOATS) as MinifloatName[])(
-  '%s rounds stochastically as in TypeScript, and rightly on average',
+  '%s rounds stochastically like the TypeScript codec, without bias',
   name => {
     const uniforms = Float32Array.from({ length: 20_000 }, (_, i) => uniform({ seed: 9, step: 2, op: 1 }, i))
     const codes = (some: Float32Array) => {
@@ -93,7 +93,7 @@ test.each(Object.keys(MINIFLOATS) as MinifloatName[])(
   },
 )
 
-test('philox gives the words of TypeScript', () => {
+test('philox gives the same words as in TypeScript', () => {
   for (let i = 0; i < 100; i++) {
     const counter = [i, i * 7919, 0xffffffff - i, 5] as const
     const out = new Uint32Array(4)
@@ -102,7 +102,7 @@ test('philox gives the words of TypeScript', () => {
   }
 })
 
-test('a wrong codec, a wrong array and a wrong length are errors that say so', () => {
+test('rejects an unknown codec, a wrong array and a wrong length', () => {
   expect(() => addon.decode('e9m9', allBytes, new Float32Array(256))).toThrow('no codec is called e9m9')
   expect(() => addon.decode('e4m3', allBytes, new Float32Array(3))).toThrow(
     'expects as many codes as values, got 256 and 3',

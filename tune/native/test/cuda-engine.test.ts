@@ -1,6 +1,6 @@
 /**
- * The CUDA engine's host half on an emulated card, with two kernels by hand in the place of nvcc's. Whether
- * the kernels that ship are right, `npm run interop:cuda` says.
+ * The host half of the CUDA engine on an emulated card, with two hand-written kernels instead of nvcc's. `npm
+ * run interop:cuda` tests the kernels that ship.
  */
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const ptx = fileURLToPath(new URL('data/fake.ptx', import.meta.url))
 const page = new URL('../../../docs/tune/cuda.md', import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'cairn-cuda-'))
 
-/** A home of a toolkit whose nvcc writes the kernels by hand. */
+/** A CUDA_HOME whose nvcc outputs the hand-written kernels. */
 function makeToolkit(): string {
   const bin = join(folder, 'toolkit', 'bin')
   mkdirSync(bin, { recursive: true })
@@ -52,7 +52,10 @@ const scaling = [
   [f32, 5],
 ]
 
-/** A program of one step over bound tensors, dtype and sizes of each, in the step's order; −1 is left out. */
+/**
+ * A program of one step over bound tensors, with the dtype and sizes of each, in the step's order; −1 means
+ * absent.
+ */
 function oneStep(
   op: string,
   tensors: number[][],
@@ -75,12 +78,12 @@ const floats = async (buffer: Parameters<CudaEngine['read']>[0]) => {
   return [...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]
 }
 
-test('an emulated card says that it is one', async () => {
+test('an emulated card reports that it is emulated', async () => {
   expect(engine.isa).toContain('emulated (no speed)')
   expect((await listCards())[0]?.isEmulated).toBe(true)
 })
 
-test('a program runs over buffers of the card, again after they were written anew', async () => {
+test('runs a program on buffers of the card, and again after they are rewritten', async () => {
   const program = engine.compile(oneStep('scale', scaling))
   const [x, factor, y] = [engine.allocate(20), engine.adopt(Float32Array.of(3)), engine.allocate(20)]
   const run = engine.bind(program, engine.allocate(0), [x, factor, y])
@@ -95,7 +98,7 @@ test('a program runs over buffers of the card, again after they were written ane
   expect(await floats(engine.part(y, 0, 12))).toEqual([-1, 0, -3])
 })
 
-test('what a kernel finds wrong in data is an error with the names and shapes of its step', async () => {
+test("an error in a kernel's data has the names and shapes of its step", async () => {
   const program = engine.compile(
     oneStep(
       'embed',
@@ -113,7 +116,7 @@ test('what a kernel finds wrong in data is an error with the names and shapes of
   )
 })
 
-test('an op without a launcher is refused by name before anything runs', () => {
+test('rejects an op without a launcher by name before anything runs', () => {
   const program = oneStep(
     'row_norms',
     [
@@ -126,7 +129,7 @@ test('an op without a launcher is refused by name before anything runs', () => {
   expect(() => engine.compile(program)).toThrow('[row_norms] has no kernel for a card')
 })
 
-test('buffers are refused where they are too small, and of a closed engine', async () => {
+test('rejects buffers that are too small and buffers of a closed engine', async () => {
   const program = engine.compile(oneStep('scale', scaling))
   const small = [engine.allocate(8), engine.allocate(4), engine.allocate(20)]
   expect(() => engine.bind(program, engine.allocate(0), small)).toThrow('must have 20 bytes, got 8')
@@ -136,19 +139,19 @@ test('buffers are refused where they are too small, and of a closed engine', asy
   expect(() => other.write(kept, Float32Array.of(1))).toThrow('the engine is closed')
 })
 
-test('without a driver one sentence says so', async () => {
+test('without a driver the error says so', async () => {
   vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', '/no/such/libcuda.so.1')
   await expect(listCards()).rejects.toThrow('no CUDA driver found: /no/such/libcuda.so.1')
 })
 
-test('nvcc is looked for where the environment says, on the PATH and in a Python environment', () => {
+test('looks for nvcc in CUDA_HOME, on the PATH and in the default folder', () => {
   const candidates = nvccCandidates({ CUDA_HOME: '/cuda', PATH: '/a:/b' })
   expect(candidates).toEqual(['/cuda/bin/nvcc', '/a/nvcc', '/b/nvcc', '/usr/local/cuda/bin/nvcc'])
   expect(findNvcc(['/no/nvcc', join(folder, 'toolkit', 'bin', 'nvcc')])?.version).toBe('V99.0.1')
   expect(findNvcc(['/no/nvcc'])).toBeUndefined()
 })
 
-test('the page names the ops that a card cannot run', async () => {
+test('the documentation lists the ops that a card cannot run', async () => {
   const can = new Set(await listCardOps())
   const cannot = OP_NAMES.filter(name => !can.has(name)).map(name => `\`${name}\``)
   expect(readFileSync(page, 'utf8').replaceAll(/\s+/g, ' ')).toContain(`Not on a card: ${cannot.join(', ')}.`)

@@ -1,4 +1,4 @@
-/** The engine: work off the event loop, cancelled between ops, errors with names and shapes. */
+/** The engine: it works off the event loop, cancels between ops, and reports errors with names and shapes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -9,14 +9,14 @@ import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { OP_NAMES, floatsOf, intsOf } from '@cairn-tune/ops'
 import { createEngine, type FlatProgram } from '@cairn-tune/native'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
 const ADD = OP_NAMES.indexOf('add')
 const EMBED = OP_NAMES.indexOf('embed')
 
-/** `steps` times y = a + a over `count` numbers, all in bound buffers. */
+/** Computes y = a + a over `count` numbers `steps` times, all in bound buffers. */
 const adding = (count: number, steps: number): FlatProgram => ({
   code: Int32Array.of(
     1,
@@ -47,14 +47,14 @@ const bad =
       places: new Float64Array(Math.max(0, code[1] ?? 0)),
     })
 
-test('runs a program on the buffers it is lent', async () => {
+test('runs a program on borrowed buffers', async () => {
   const [a, y] = [Float32Array.of(1, 2, 3), new Float32Array(3)]
   const report = await engine.run(engine.compile(adding(3, 1)), none, lent(a, y))
   expect(Array.from(y)).toEqual([2, 4, 6])
   expect(report.seconds.map(([op]) => op)).toEqual(['add'])
 })
 
-test('tensors of the program itself live in the arena at their offsets', async () => {
+test("stores the program's own tensors in the arena at their offsets", async () => {
   const program = engine.compile({
     code: Int32Array.of(1, 3, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, ADD, 0, 0, 1, ADD, 1, 0, 2),
     attrs: new Float64Array(),
@@ -70,7 +70,7 @@ test('tensors of the program itself live in the arena at their offsets', async (
   )
 })
 
-test('a buffer that is too small is refused before anything runs', async () => {
+test('rejects a missing or too small buffer before anything runs', async () => {
   const program = engine.compile(adding(3, 1))
   await expect(engine.run(program, none, lent(new Float32Array(3), new Float32Array(2)))).rejects.toThrow(
     'buffer 1 is f32 (3) and must have 12 bytes, got 8',
@@ -81,7 +81,7 @@ test('a buffer that is too small is refused before anything runs', async () => {
 })
 
 test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])(
-  'memory of %i bytes is zeroed, aligned to cache lines and as long as asked',
+  'allocates exactly %i bytes of zeroed memory',
   async bytes => {
     const buffer = engine.allocate(bytes)
     expect(buffer.byteLength).toBe(bytes)
@@ -93,7 +93,7 @@ test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])(
 )
 
 /** Promise T7: Only the engine accesses its memory, which callers read and write through it. */
-test('what is written to a buffer is read back, part by part, and cleared', async () => {
+test('writes, reads and clears parts of a buffer', async () => {
   const buffer = engine.allocate(16)
   engine.write(buffer, Int32Array.of(1, 2), 4)
   engine.write(buffer, memory => memory.set([9]), 12)
@@ -105,14 +105,14 @@ test('what is written to a buffer is read back, part by part, and cleared', asyn
   expect(() => engine.write(buffer, new Uint8Array(9), 8)).toThrow(RangeError)
 })
 
-test('host memory that is adopted is not copied', async () => {
+test('adopts host memory without a copy', async () => {
   const host = Float32Array.of(1, 2)
   const buffer = engine.adopt(host)
   host[1] = 5
   expect(Array.from(floatsOf(await engine.read(buffer)))).toEqual([1, 5])
 })
 
-test('a damaged program is refused', () => {
+test('rejects a damaged program', () => {
   expect(bad(2, 0, 0)).toThrow('written for another version')
   expect(bad(1, 0, 1, 999)).toThrow('no op has the number 999')
   expect(bad(1, 0, 1, ADD, 0, 0, 0)).toThrow('a step reads a tensor that does not exist')
@@ -120,7 +120,7 @@ test('a damaged program is refused', () => {
   expect(bad(1, 1, 0, 77, 1, 1)).toThrow('no dtype has the number 77')
 })
 
-test('what a kernel refuses names the op and its tensors', async () => {
+test('an error of a kernel names the op and its tensors', async () => {
   const program = engine.compile({
     code: Int32Array.of(1, 3, 1, 0, 2, 4, 2, 2, 1, 3, 0, 2, 3, 2, EMBED, 0, 1, 2),
     attrs: Float64Array.of(0, 0),
@@ -131,7 +131,7 @@ test('what a kernel refuses names the op and its tensors', async () => {
   ).rejects.toThrow('[embed] an id lies outside the table; table: f32 (4, 2), ids: i32 (3)')
 })
 
-test('an abort stops a long run between two ops and rejects with the reason', async () => {
+test('an abort stops a long run early and rejects with the reason', async () => {
   const steps = 20_000
   const program = engine.compile(adding(1 << 20, steps))
   const buffers = long()
@@ -142,7 +142,7 @@ test('an abort stops a long run between two ops and rejects with the reason', as
   await expect(engine.run(program, none, buffers, { signal: stop.signal })).rejects.toThrow('enough')
 })
 
-test('the event loop turns while a run computes', async () => {
+test('the event loop keeps turning during a run', async () => {
   const program = engine.compile(adding(1 << 20, 300))
   let turns = 0
   let isDone = false
@@ -156,7 +156,7 @@ test('the event loop turns while a run computes', async () => {
   expect(turns).toBeGreaterThan(20)
 })
 
-test('a closed engine says so and cancels what it was doing', async () => {
+test('closing an engine cancels its run and rejects later ones', async () => {
   const other = await createEngine({ threads: 2 })
   const program = other.compile(adding(1 << 20, 20_000))
   const running = other.run(program, none, long())
@@ -165,12 +165,12 @@ test('a closed engine says so and cancels what it was doing', async () => {
   await expect(other.run(program, none, long())).rejects.toThrow('the engine is closed')
 })
 
-test('an unknown instruction set or number of threads is refused', async () => {
+test('rejects an unknown instruction set and an invalid number of threads', async () => {
   await expect(createEngine({ isa: 'mmx' })).rejects.toThrow('this CPU has no kernels for mmx')
   await expect(createEngine({ threads: 0 })).rejects.toThrow('threads must be between 1 and 1024, got 0')
 })
 
-test('a process that never closes its engine still ends, even in the middle of a run', async () => {
+test('a process that never closes its engine can exit, even during a run', async () => {
   const index = fileURLToPath(new URL('../src/index.ts', import.meta.url))
   const script = `
     const { createEngine } = await import(${JSON.stringify(index)})
@@ -189,7 +189,7 @@ test('a process that never closes its engine still ends, even in the middle of a
   onTestFinished(() => void child.kill('SIGKILL'))
   const hangs = new AbortController()
   const ended = once(child, 'exit').finally(() => hangs.abort())
-  // What its threads wait for says more than a time limit.
+  // If it hangs, the states of its threads say more than a timeout.
   const threads = delay(100_000, undefined, { signal: hangs.signal }).then(
     () => threadsOf(child.pid!),
     () => [],
@@ -199,7 +199,7 @@ test('a process that never closes its engine still ends, even in the middle of a
   expect(await said).toBe('ends\n')
 })
 
-/** Each thread of a process with its state and where in the kernel it waits. Linux only. */
+/** Each thread of a process with its state and the kernel function that it waits in. Linux only. */
 function threadsOf(pid: number): string[] {
   const tasks = `/proc/${pid}/task`
   return readdirSync(tasks).map(id =>

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createEngine, forgetPages, loadAddon, mapFile, mapSpool } from '@cairn-tune/native'
 
-// On a fresh clone the kernels are compiled first.
+// A fresh clone compiles the kernels first.
 await loadAddon()
 const directory = mkdtempSync(join(tmpdir(), 'cairn-map-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('a mapped file reads as it is, also after its pages were given back', async () => {
+test('a mapped file reads the same after its pages are released', async () => {
   const path = join(directory, 'numbers')
   const bytes = Uint8Array.from({ length: 3 * 4096 + 5 }, (_, i) => i % 251)
   writeFileSync(path, bytes)
@@ -19,7 +19,7 @@ test('a mapped file reads as it is, also after its pages were given back', async
   expect(mapped).toEqual(bytes)
 })
 
-test('writing to a mapped file changes memory and not the file', async () => {
+test('writing to a mapped file changes only memory, not the file', async () => {
   const path = join(directory, 'kept')
   writeFileSync(path, 'abc')
   const mapped = await mapFile(path)
@@ -28,7 +28,7 @@ test('writing to a mapped file changes memory and not the file', async () => {
   expect(readFileSync(path, 'utf8')).toBe('abc')
 })
 
-test('a spool has no name, and keeps what was written to it when its pages are given back', async () => {
+test('a spool has no file name and keeps its contents when its pages are released', async () => {
   const spool = await mapSpool(directory, 3 * 4096)
   expect(readdirSync(directory).filter(name => name.startsWith('.base'))).toEqual([])
   spool.fill(7)
@@ -36,13 +36,13 @@ test('a spool has no name, and keeps what was written to it when its pages are g
   expect(spool.every(byte => byte === 7)).toBe(true)
 })
 
-test('a spool that the disk has no room for is an error before anything is written', async () => {
+test('creating a spool without enough disk space fails before anything is written', async () => {
   await expect(mapSpool(directory, 2 ** 52)).rejects.toThrow(/no space for 4503599627370496 bytes of weights/)
   await expect(mapSpool(join(directory, 'none'), 4096)).rejects.toThrow(/none: cannot create a file here/)
 })
 
-// Linux tells what is in memory.
-test('pages of an adopted file are read in and let go', async () => {
+// Linux reports which pages are in memory.
+test('reads and releases pages of an adopted file', async () => {
   const path = join(directory, 'pages')
   const bytes = Uint8Array.from({ length: 64 * 4096 }, (_, i) => i % 251)
   writeFileSync(path, bytes)
@@ -62,12 +62,12 @@ test('pages of an adopted file are read in and let go', async () => {
   expect(await engine.read(file)).toEqual(bytes)
 })
 
-test('pages of memory that is of no file are never let go', async () => {
+test('rejects releasing pages of memory that is not mapped from a file', async () => {
   using engine = await createEngine({ threads: 1 })
   expect(() => engine.letGo(engine.allocate(8192))).toThrow('only buffers of adoptFile')
 })
 
-test('a file that is missing or empty is an error with its path', async () => {
+test('mapping a missing or empty file fails with its path', async () => {
   writeFileSync(join(directory, 'empty'), '')
   await expect(mapFile(join(directory, 'empty'))).rejects.toThrow(/empty: cannot map the file/)
   await expect(mapFile(join(directory, 'none'))).rejects.toThrow(/none: cannot open the file: No such file/)

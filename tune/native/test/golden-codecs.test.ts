@@ -27,7 +27,7 @@ const golden = JSON.parse(readFileSync(new URL('golden/codecs.json', import.meta
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text, 'base64'))
 const floats = (text: string) => new Float32Array(bytes(text).buffer)
 
-test.each(['e4m3', 'e5m2'] as const)('%s decodes and encodes as torch does', name => {
+test.each(['e4m3', 'e5m2'] as const)('%s decodes and encodes like torch', name => {
   const { numbers, values, codes } = golden[name]
   const special = new Map([
     [Math.fround(-1e30), NaN],
@@ -47,15 +47,15 @@ const part = (name: string) => {
   return buffer.slice(offset, offset + length)
 }
 
-test('nf4 codes are those of bitsandbytes', () => {
+test('nf4 codes match bitsandbytes', () => {
   expect(Array.from(part('codes'))).toEqual(Array.from(bytes(nf4.codes)))
 })
 
-test('the map of nf4 block scales is that of bitsandbytes', () => {
+test('the map of nf4 block scales matches bitsandbytes', () => {
   expect(dynamicMap()).toEqual(floats(nf4.map))
 })
 
-test('nf4 with double quantisation has the scale codes of bitsandbytes and decodes to its numbers', () => {
+test('nf4 with double quantisation has the scale codes and decoded values of bitsandbytes', () => {
   expect(Array.from(part('scale_codes'))).toEqual(Array.from(bytes(nf4.scale_codes)))
   expect(new Float32Array(part('offset').buffer)[0]).toBeCloseTo(nf4.offset, 8)
   const ours = dequantize(buffer, 'nf4', nf4.shape)
@@ -63,7 +63,7 @@ test('nf4 with double quantisation has the scale codes of bitsandbytes and decod
     (max, value, i) => Math.max(max, Math.abs(value - (ours[i] ?? NaN))),
     0,
   )
-  // The mean of the block scales is summed in another order there: one unit in the last place of a scale of
+  // bitsandbytes sums the mean of the block scales in another order: one unit in the last place of a scale of
   // 0.15.
   expect(worst).toBeLessThan(1.5e-8)
 })

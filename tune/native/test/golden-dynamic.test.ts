@@ -19,7 +19,7 @@ test.each([
   ['signed', 'dynamic8'],
   ['unsigned', 'dynamic8_unsigned'],
 ] as const)(
-  'the %s map is that of bitsandbytes to the last bit, its scales too, and no code is farther off',
+  'the %s map and its scales match bitsandbytes bit for bit, and no code is farther off',
   (sign, dtype) => {
     const { map, x, codes, scales } = golden[sign]
     const table = dynamicMap(sign === 'signed')
@@ -29,8 +29,8 @@ test.each([
     const [first, second] = partsOf(dtype, [values.length])
     const blockScales = new Float32Array(buffer.slice(second!.offset, second!.offset + second!.bytes).buffer)
     expect(Array.from(blockScales)).toEqual(Array.from(floats(scales)))
-    // Their CPU code looks codes up coarsely and misses the nearest of small numbers; ours is the nearest, as
-    // their definition has it.
+    // The CPU code of bitsandbytes searches codes coarsely and misses the nearest code of small numbers; ours
+    // is the nearest, as their definition requires.
     const theirs = bytes(codes)
     const distance = (i: number, code: number) =>
       Math.abs((table[code] ?? NaN) - Math.fround((values[i] ?? 0) / (blockScales[Math.floor(i / 256)] ?? 0)))

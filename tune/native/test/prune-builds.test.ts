@@ -1,4 +1,4 @@
-/** What a build leaves of the builds before it. */
+/** Which earlier builds a new build keeps. */
 import {
   existsSync,
   mkdirSync,
@@ -25,7 +25,7 @@ const now = Date.now()
 const hours = (count: number) => new Date(now - count * 3_600_000)
 const nameOf = (i: number) => i.toString(16).padStart(20, '0')
 
-/** A build that was last used so many hours ago; without an addon it was cut short. */
+/** A build that was last used `hoursAgo`; without an addon it was interrupted. */
 function addBuild(i: number, hoursAgo: number, hasAddon = true): string {
   const folder = join(cacheDir, nameOf(i))
   mkdirSync(folder)
@@ -39,7 +39,7 @@ function addBuild(i: number, hoursAgo: number, hasAddon = true): string {
 }
 const left = () => readdirSync(cacheDir).toSorted()
 
-test('the newest stay, and what was used within a day; the others go', () => {
+test('keeps the newest builds and those used within a day, and removes the others', () => {
   for (const [i, hoursAgo] of [1, 23, 25, 26, 27, 500].entries()) addBuild(i, hoursAgo)
   expect(pruneBuilds({ cacheDir, now, keep: 3 })).toEqual([nameOf(3), nameOf(4), nameOf(5)])
   expect(left()).toEqual([0, 1, 2].map(nameOf))
@@ -47,7 +47,7 @@ test('the newest stay, and what was used within a day; the others go', () => {
   expect(left()).toEqual([0, 1].map(nameOf))
 })
 
-test('a build that is used counts as new, however long ago it was made', () => {
+test('using an old build makes it count as new', () => {
   const used = addBuild(0, 900)
   for (let i = 1; i <= 4; i++) addBuild(i, 100 + i)
   expect(markUsed(used)).toBe(true)
@@ -55,7 +55,7 @@ test('a build that is used counts as new, however long ago it was made', () => {
   expect(existsSync(used)).toBe(true)
 })
 
-test('what a killed build or a removal cut short left goes too, and nothing that is no build', () => {
+test('removes the remains of killed builds and interrupted removals, and nothing else', () => {
   addBuild(0, 1)
   addBuild(1, 50, false)
   addBuild(2, 1, false)
@@ -68,7 +68,7 @@ test('what a killed build or a removal cut short left goes too, and nothing that
   expect(left()).toEqual([nameOf(0), nameOf(2), 'demo-base-0123456789ab', 'tokens'])
 })
 
-test('a new build removes old ones; one that is found marks itself as used and removes nothing', async () => {
+test('a new build removes old ones; a cached one is marked as used and removes nothing', async () => {
   const command = join(cacheDir, 'fake-c++')
   writeFileSync(command, '#!/bin/sh\nwhile [ "$1" != "-o" ]; do shift; done; touch "$2"\n', { mode: 0o755 })
   const compiler = { command, version: 'fake 1.0' }
@@ -82,6 +82,6 @@ test('a new build removes old ones; one that is found marks itself as used and r
   expect(left()).toContain(nameOf(9))
 })
 
-test('a build that is not there is not marked', () => {
+test('does not mark a missing build as used', () => {
   expect(markUsed(join(cacheDir, nameOf(0), 'cairn_tune.node'))).toBe(false)
 })

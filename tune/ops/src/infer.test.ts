@@ -5,14 +5,14 @@ const f32 = (...shape: number[]): TensorType => ({ dtype: 'f32', shape })
 const bf16 = (...shape: number[]): TensorType => ({ dtype: 'bf16', shape })
 const i32 = (...shape: number[]): TensorType => ({ dtype: 'i32', shape })
 
-test('gives an output its dtype and shape from the inputs', () => {
+test('derives the dtype and shape of an output from the inputs', () => {
   expect(inferOutputs('rms_norm', { x: bf16(7, 1024), weight: f32(1024) }, { eps: 1e-6 })).toEqual({
     y: bf16(7, 1024),
     rstd: f32(7),
   })
 })
 
-test('names the op, the input, what it must be and what it is', () => {
+test('an error names the op, the input, the expected and the actual shape', () => {
   expect(() => inferOutputs('rms_norm', { x: f32(7, 1024), weight: f32(512) }, { eps: 1e-6 })).toThrow(
     '[rms_norm] weight must be (C)=(1024), got (512)',
   )
@@ -21,7 +21,7 @@ test('names the op, the input, what it must be and what it is', () => {
   )
 })
 
-test('works out a head size from the product and the number of heads', () => {
+test('derives the head size from the width and the number of heads', () => {
   const inputs = { q: f32(5, 24), k: f32(5, 12), v: f32(5, 12), cu_seqlens: i32(2) }
   expect(inferOutputs('attention', inputs, { heads: 4, kv_heads: 2, scale: 1 })).toEqual({
     y: f32(5, 24),
@@ -32,7 +32,7 @@ test('works out a head size from the product and the number of heads', () => {
   ).toThrow('[attention] k must be (T, G*D)=(5, 12), got (5, 14)')
 })
 
-test('takes an optional input or leaves it, but a pair whole or not at all', () => {
+test('accepts a pair of optional inputs only together', () => {
   const attrs = { alpha: 1, arithmetic: 'f32', dtype: 'bf16' }
   const pair = { a: f32(3, 8), b: f32(5, 8) }
   expect(inferOutputs('matmul_nt', pair, attrs)).toEqual({ y: bf16(3, 5) })
@@ -44,7 +44,7 @@ test('takes an optional input or leaves it, but a pair whole or not at all', () 
   )
 })
 
-test('refuses a missing or unknown input and a wrong attribute', () => {
+test('rejects a missing or unknown input and an invalid attribute', () => {
   expect(() => inferOutputs('add', { a: f32(2) }, {})).toThrow('[add] b is missing')
   expect(() => inferOutputs('add', { a: f32(2), b: f32(2), c: f32(2) }, {})).toThrow(
     '[add] has no input c; known: a, b',
@@ -57,14 +57,14 @@ test('refuses a missing or unknown input and a wrong attribute', () => {
   )
 })
 
-test('keeps any shape of an elementwise op the same for all its inputs', () => {
+test('requires the same shape for all inputs of an elementwise op', () => {
   expect(inferOutputs('add', { a: bf16(2, 3, 4), b: f32(2, 3, 4) }, {})).toEqual({ y: bf16(2, 3, 4) })
   expect(() => inferOutputs('add', { a: f32(2, 3), b: f32(3, 2) }, {})).toThrow(
     '[add] b must be (2, 3), got (3, 2)',
   )
 })
 
-test('refuses a quantised weight whose rows are not whole blocks', () => {
+test('rejects a quantised weight whose rows are not whole blocks', () => {
   const inputs = { a: f32(3, 40), b: { dtype: 'nvfp4', shape: [16, 40] } } as const
   expect(() => inferOutputs('matmul_nt', inputs, { alpha: 1, arithmetic: 'f32', dtype: 'f32' })).toThrow(
     '[nvfp4] needs two dimensions, the second a multiple of 16, got (16, 40)',

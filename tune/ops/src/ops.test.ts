@@ -4,7 +4,7 @@ import { OPS, OP_NAMES, specOf } from './ops.ts'
 
 const dimsOf = (type: string) => (/\((.*)\)/.exec(type)?.[1] ?? '').split(/[ ,*]+/)
 
-test('every type in the table can be read and every dimension of an output is known', () => {
+test('every type in the table parses, and every dimension of an output is known', () => {
   for (const name of OP_NAMES) {
     const spec = specOf(name)
     const letters = new Set([...Object.keys(spec.sizes ?? {}), ...Object.values(spec.inputs).flatMap(dimsOf)])
@@ -23,12 +23,12 @@ test('every type in the table can be read and every dimension of an output is kn
   }
 })
 
-test('an op and its gradient agree on the names of what they share', () => {
+test('a gradient op uses the names of the inputs and outputs of its op', () => {
   expect(Object.keys(OPS.rms_norm_grad.inputs)).toEqual(['dy', 'x', 'weight', 'rstd'])
   expect(Object.keys(OPS.attention_grad.inputs)).toEqual(['dy', 'q', 'k', 'v', 'y', 'lse', 'cu_seqlens'])
 })
 
-test('numbers of dtypes are consecutive, as native code indexes their names', () => {
+test('dtype codes are consecutive, because native code uses them as an index', () => {
   expect(Object.values(DTYPES).map(({ code }) => code)).toEqual(Object.keys(DTYPES).map((_, i) => i))
 })
 
@@ -38,7 +38,7 @@ test.each([
   ['nvfp4', 0.5 + 1 / 16],
   ['mxfp4', 0.5 + 1 / 32],
   ['nf4', 0.5 + 1 / 64 + 4 / (64 * 256)],
-] as const)('%s costs %f bytes a weight', (dtype, bytes) => {
+] as const)('%s takes %f bytes per weight', (dtype, bytes) => {
   const size = 4096
   expect(byteLength(dtype, [size, size]) / size ** 2).toBeCloseTo(bytes, 3)
 })

@@ -4,7 +4,7 @@ import { differentiate } from './differentiate.ts'
 import { planMemory } from './plan.ts'
 import { createRecorder } from './record.ts'
 
-test('a step with wrong shapes is refused as it is recorded', () => {
+test('rejects a step with wrong shapes when it is recorded', () => {
   const g = createRecorder()
   const x = g.input('x', 'f32', [7, 1024])
   expect(() => g.rms_norm({ x, weight: g.input('w', 'f32', [512]) }, { eps: 1e-6 })).toThrow(
@@ -12,7 +12,7 @@ test('a step with wrong shapes is refused as it is recorded', () => {
   )
 })
 
-test('tensors of another program, two inputs of one name and nested blocks are refused', () => {
+test('rejects tensors of another program, duplicate input names and nested blocks', () => {
   const [g, other] = [createRecorder(), createRecorder()]
   const x = g.input('x', 'f32', [2])
   expect(() => other.add({ a: x, b: x }, {})).toThrow('[add] a belongs to another program')
@@ -29,7 +29,7 @@ test('a gradient summed over two uses is recorded as one sum', () => {
   expect(g.steps.map(step => step.op)).toEqual(['add', 'add'])
 })
 
-test('a branch that nothing trained feeds is not visited', () => {
+test('skips a branch without trained inputs', () => {
   const g = createRecorder()
   const [x, trained, dy] = [
     g.input('x', 'f32', [2, 3]),
@@ -42,7 +42,7 @@ test('a branch that nothing trained feeds is not visited', () => {
   expect(g.steps.map(step => step.op)).toEqual(['swiglu', 'add'])
 })
 
-test('differentiation refuses what has no gradient, by name', () => {
+test('differentiation rejects an op without a gradient and an unused input by name', () => {
   const g = createRecorder()
   const x = g.input('x', 'f32', [4])
   const { y } = g.sum_squares({ x }, {})
@@ -53,7 +53,7 @@ test('differentiation refuses what has no gradient, by name', () => {
   )
 })
 
-test('a weight stored in blocks passes gradients on but gets none', () => {
+test('a weight stored in blocks propagates gradients but gets none itself', () => {
   const matmul = { alpha: 1, arithmetic: 'f32', dtype: 'f32' } as const
   const g = createRecorder()
   const [x, w, dy] = [
@@ -69,7 +69,7 @@ test('a weight stored in blocks passes gradients on but gets none', () => {
   )
 })
 
-test("an adapter's way back to the input joins the sums of its linear's own", () => {
+test("the adapter's gradient of the input is fused into that of its linear", () => {
   const matmul = { alpha: 1, arithmetic: 'bf16', dtype: 'bf16' } as const
   const g = createRecorder()
   const [x, w, dy] = [
@@ -90,7 +90,7 @@ test("an adapter's way back to the input joins the sums of its linear's own", ()
   expect(g.steps).toHaveLength(6)
 })
 
-test('an op that writes over its input keeps its place, and nobody may read it afterwards', () => {
+test("an in-place op keeps its input's memory, and reading that input afterwards is rejected", () => {
   const g = createRecorder()
   const [total, x] = [g.input('total', 'f32', [4]), g.input('x', 'f32', [4])]
   const { y } = g.accumulate({ total, x }, {})

@@ -1,5 +1,5 @@
 /**
- * AdamW with 8-bit states: every bit as the same arithmetic gives in TypeScript, and near AdamW in f32 over
+ * AdamW with 8-bit states: bit-identical to the same arithmetic in TypeScript, and close to AdamW in f32 over
  * many steps.
  */
 import { afterAll, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
 import { noise, runNative, tensor, type Value } from './one-op.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engines: [string, Engine][] = []
 for (const isa of await listIsas()) engines.push([isa, await createEngine({ isa, threads: 2 })])
 afterAll(() => engines.forEach(([, engine]) => engine.close()))
@@ -24,7 +24,7 @@ const state = (dtype: 'dynamic8' | 'dynamic8_unsigned', seed: number, size: numb
   return tensor(dtype, shape, spread)
 }
 
-test.each(engines)('%s: one step has the bits of the same arithmetic in f32', async (_, engine) => {
+test.each(engines)('%s: one step is bit-identical to the same arithmetic in f32', async (_, engine) => {
   const step = 7
   const [p, g, m, v] = [
     noise('f32', shape, 70),
@@ -58,7 +58,7 @@ test.each(engines)('%s: one step has the bits of the same arithmetic in f32', as
   expect(Float32Array.from(outputs.p_next!.numbers)).toEqual(pNext)
 })
 
-test('forty steps towards a target end where f32 states do, within three hundredths of the way', async () => {
+test('forty steps end within 3 % of the result with f32 states', async () => {
   const [, engine] = engines.at(-1)!
   const count = 512
   const target = noise('f32', [count], 80).numbers

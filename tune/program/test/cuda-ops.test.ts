@@ -1,7 +1,7 @@
 /**
- * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: cases against the
- * oracle, and bytes against the processor's, as `npm run interop:cuda` tries them on a card. `npm test`
- * launches each kernel with its smallest case, and a sample of all; `npm run test:cuda` tries every case.
+ * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: values against the
+ * oracle and bytes against the processor's, as `npm run interop:cuda` does on a card. `npm test` launches
+ * each kernel with its smallest case and a sample of all cases; `npm run test:cuda` runs every case.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
@@ -23,13 +23,13 @@ import { relativeError, runNative, runOracle, TOLERANCE, type Values } from './o
 const sizeOf = (inputs: Values): number =>
   Object.values(inputs).reduce((sum, value) => sum + countElements(value?.shape ?? [0]), 0)
 
-/** These decide which kernel an op launches: the dtypes of its inputs, its arithmetic and its output. */
+/** What selects the kernel that an op launches: the dtypes of its inputs, its arithmetic and its output. */
 const kernelOf = ({ op, inputs, attrs }: { op: OpName; inputs: Values; attrs: Attrs }): string =>
   [op, ...Object.values(inputs).map(value => value?.dtype), attrs['arithmetic'], attrs['dtype']].join(' ')
 
 /**
- * The case of each kernel with the fewest numbers, as an interpreted launch takes time by its numbers, and a
- * sample of all; or every case.
+ * The smallest case of each kernel, because an interpreted launch takes time proportional to its size, and a
+ * sample of all cases; or every case.
  */
 function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases: readonly C[]): readonly C[] {
   if (RUN_ALL) return cases
@@ -65,7 +65,7 @@ function interpretKernels(): void {
       expect(relativeError(numbers, expected[name] ?? []), name).toBeLessThanOrEqual(TOLERANCE[dtype] ?? 0)
   })
 
-  test.each(sampleOf(BYTE_CASES))('$op, in every byte: $name', async ({ op, inputs, attrs }) => {
+  test.each(sampleOf(BYTE_CASES))('$op, byte for byte: $name', async ({ op, inputs, attrs }) => {
     const [own, other] = [await runNative(engine, op, inputs, attrs), await runNative(cpu, op, inputs, attrs)]
     for (const [name, { bytes }] of Object.entries(own))
       expect(countDifferent(bytes, other[name]?.bytes ?? new Uint8Array()), name).toBe(0)
@@ -76,7 +76,7 @@ if (findNvcc(nvccCandidates(process.env)) !== undefined) {
   /** Promise T1.2: Each CUDA kernel gives the oracle's results on the emulated card. */
   describe('on the emulated card', interpretKernels)
 } else {
-  test('without nvcc there are no kernels to interpret, and the engine says so', async () => {
+  test('without nvcc the engine reports that it needs nvcc', async () => {
     vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
     await expect(createCudaEngine()).rejects.toThrow('needs nvcc, which was not found')
     vi.unstubAllEnvs()

@@ -1,7 +1,7 @@
 /**
- * Kernels whose warps read and write the same global memory give the same in any order of warps: the emulated
- * card sees races in shared memory by themselves, those in global memory only by what comes out. Its order is
- * drawn once a process, so these are in a file of their own. `npm test` tries one case of each op.
+ * Kernels whose warps read and write the same global memory give the same result in any order of warps: the
+ * emulated card detects races in shared memory, but races in global memory show only in the results. The
+ * order is drawn once per process, so these tests have their own file. `npm test` runs one case of each op.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
@@ -13,7 +13,7 @@ import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
 const CASES = (['f32', 'bf16'] as const).flatMap(dtype => [...losses(dtype), ...tokenLogps(dtype)])
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
-  describe('with warps in an order drawn by seed', () => {
+  describe('with a seeded random order of warps', () => {
     let engine: CudaEngine
     beforeAll(async () => {
       vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
@@ -37,7 +37,7 @@ if (findNvcc(nvccCandidates(process.env)) !== undefined) {
     )
   })
 } else {
-  test('without nvcc there are no kernels whose order could be drawn', async () => {
+  test('without nvcc the engine reports that it needs nvcc', async () => {
     vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
     await expect(createCudaEngine()).rejects.toThrow('needs nvcc, which was not found')
     vi.unstubAllEnvs()

@@ -1,6 +1,6 @@
 /**
  * Every kernel of every instruction set against the oracle, and the same bits for any number of threads. In
- * `npm test` each instruction set has an eighth of the cases, each of them another.
+ * `npm test` each instruction set runs a different eighth of the cases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OP_NAMES } from '@cairn-tune/ops'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => engines.forEach(engine => engine.close()))
 const engineOf = (name: string) => engines.get(name) ?? engines.get('alone')!
 
-// Oracles of large cases take longer than all kernels together.
+// The oracle of a large case takes longer than all kernels together.
 const expected = new Map<Case, Record<string, Float64Array>>()
 const oracleOf = (one: Case) => {
   const known = expected.get(one) ?? runOracle(one.op, one.inputs, one.attrs)
@@ -30,7 +30,7 @@ const oracleOf = (one: Case) => {
 const testedByTheBit = ['quantize', 'dequantize', 'adamw_8bit']
 
 /** Promise T7: Every mixture-of-experts op gives the numbers of its definition in every storage format. */
-test('every op is tried', () => {
+test('every op has a case', () => {
   const tried = new Set(CASES.map(({ op }) => op))
   expect(OP_NAMES.filter(op => !tried.has(op) && !testedByTheBit.includes(op))).toEqual([])
 })
@@ -48,7 +48,7 @@ describe.each(isas)('%s', isa => {
   })
 })
 
-test('two threads give the bits of one', async () => {
+test('several threads give the same bits as one', async () => {
   const fastest = isas.at(-1) ?? ''
   for (const one of everyNth(8, CASES)) {
     const [many, alone] = [

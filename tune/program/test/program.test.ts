@@ -1,4 +1,4 @@
-/** A whole recorded program: its gradients, its plan, its text, and the same bits however it is laid out. */
+/** A whole recorded program: its gradients, its plan, its text, and the same bits in any memory layout. */
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
@@ -19,7 +19,7 @@ import {
 import { relativeError } from './one-op.ts'
 import { recordToy, toyInputs } from './toy.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engine = await createEngine({ threads: 2 })
 afterAll(() => engine.close())
 
@@ -48,12 +48,12 @@ async function runNative(some: Program, plan?: Plan): Promise<Record<string, Uin
 }
 const floats = (bytes: Uint8Array | undefined) => dequantize(bytes!, 'f32', [bytes!.byteLength / 4])
 
-test('gradients of the recorded program are the differences of its loss, in float64', () => {
+test('gradients of the recorded program match finite differences of its loss in float64', () => {
   const values = interpret(program, inputs)
   for (const tensor of trained) {
     const name = tensor.name!
     const grad = values.get(program.outputs[`d.${name}`]!)!
-    // Two numbers of each tensor: enough to tell a wrong flow from a right one.
+    // Two numbers of each tensor are enough to detect a wrong gradient flow.
     for (const i of [0, grad.length - 1]) {
       const shift = (by: number) => ({
         ...inputs,
@@ -65,8 +65,8 @@ test('gradients of the recorded program are the differences of its loss, in floa
   }
 })
 
-test('a program in stages gives the bits of the whole', async () => {
-  // Without the gradients as outputs: some are read again, and a stage either hands over or carries on.
+test('a program cut into stages gives the same bits as the whole', async () => {
+  // Only gradients that no step reads are outputs: a stage either outputs a tensor or carries it.
   const { loss, ...grads } = program.outputs
   const last = Object.keys(grads).filter(name =>
     program.steps.every(step => !Object.values(step.inputs).includes(grads[name])),
@@ -77,7 +77,7 @@ test('a program in stages gives the bits of the whole', async () => {
   }
   const { stages, carriedBytes } = cutIntoStages(some, name => /^(\d)\./.exec(name)?.[1])
   expect(loss).toBeDefined()
-  // Block 0, block 1 and the head, and back.
+  // Block 0, block 1 with the head, and the backward pass.
   expect(stages.length).toBe(3)
   const carried = new Uint8Array(carriedBytes)
   const given = toyInputs(some)
@@ -100,20 +100,20 @@ test('a program in stages gives the bits of the whole', async () => {
   for (const name of Object.keys(some.outputs)) expect(found[outputBinding(name)]).toEqual(whole[name])
 })
 
-test('native kernels give the loss and every gradient of the oracle', async () => {
+test('native kernels match the loss and every gradient of the oracle', async () => {
   const outputs = await runNative(program)
   const values = interpret(program, inputs)
   for (const [name, tensor] of Object.entries(program.outputs))
     expect(relativeError(floats(outputs[name]), values.get(tensor)!), name).toBeLessThan(2e-5)
 })
 
-test('in bf16 the loss is within rounding of it', async () => {
+test('in bf16 the loss is within 1 % of the oracle', async () => {
   const toy = recordToy('bf16')
   const outputs = await runNative(toy.program)
   expect(Math.abs(floats(outputs.loss)[0]! / lossOf(program, inputs) - 1)).toBeLessThan(0.01)
 })
 
-test('no two tensors that live at the same time share a byte', () => {
+test('tensors with overlapping lifetimes share no byte', () => {
   const { placements, arenaBytes } = planMemory(program)
   const lives = program.tensors.flatMap(tensor => {
     const place = placements.get(tensor)
@@ -132,7 +132,7 @@ test('no two tensors that live at the same time share a byte', () => {
   }
 })
 
-test('the plan takes little more than what lives at once', () => {
+test('the plan takes less than half of the memory of all tensors', () => {
   const { arenaBytes } = planMemory(program)
   const total = program.tensors
     .filter(tensor => !tensor.isInput)
@@ -155,7 +155,7 @@ test('recomputing cheap ops or whole blocks changes no bit', async () => {
   }
 })
 
-test('a budget is met by recomputing no more than needed; if none is met, the error says what is', () => {
+test('meets a budget with recomputation only if needed, and otherwise returns the minimum', () => {
   const free = planMemory(program).arenaBytes
   const easy = planWithin(program, free)
   expect(easy.fits && easy.policy.cheap.size + easy.policy.whole.size).toBe(0)
@@ -169,7 +169,7 @@ test('a budget is met by recomputing no more than needed; if none is met, the er
   expect(planWithin(program, none.minBytes).fits).toBe(true)
 })
 
-test('the program as text is the one on file', () => {
+test('the program text matches the golden file', () => {
   const file = new URL('golden/toy.txt', import.meta.url)
   expect(programText(program)).toBe(readFileSync(file, 'utf8'))
 })

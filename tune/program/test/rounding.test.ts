@@ -1,6 +1,6 @@
 /**
- * Rounding to small formats in the packing of a matmul: every bf16 number through a product with the
- * identity, exactly as the oracle rounds it.
+ * Rounding to small formats in the packing of a matmul: every bf16 number passes through a product with the
+ * identity and is rounded exactly as by the oracle.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeBf16, type Attrs } from '@cairn-tune/ops'
@@ -8,7 +8,7 @@ import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
 import { keyOf, roundByBlocks, roundByTensor } from '../src/oracle/rounding.ts'
 import { runNative, tensor } from './one-op.ts'
 
-// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+// Not in a hook: a fresh clone compiles the kernels first, which takes longer than the hook timeout.
 const engines: [string, Engine][] = []
 for (const isa of await listIsas()) engines.push([isa, await createEngine({ isa, threads: 2 })])
 afterAll(() => engines.forEach(([, engine]) => engine.close()))
@@ -17,7 +17,8 @@ const size = 256
 const all = Float64Array.from({ length: size * size }, (_, code) =>
   Number.isFinite(decodeBf16(code)) ? decodeBf16(code) : 0,
 )
-// In order of codes a block of 16 has one sign and exponent; transposed, each has numbers of every size.
+// In the order of codes, a block of 16 has one sign and exponent; transposed, each block has numbers of every
+// magnitude.
 const transposed = all.map((_, i) => all[(i % size) * size + Math.floor(i / size)] ?? 0)
 const identity = tensor(
   'bf16',
@@ -51,7 +52,7 @@ const matrix = (values: Float64Array) => ({ shape: [size, size], values })
 describe.each(engines)('%s', (_, engine) => {
   /** Promise T7: fp8 and NVFP4 round the operands of base matmuls exactly to the format's grid. */
   test.each([1, 448, 3e-5, 1e30])(
-    'fp8_hybrid: activations are E4M3 by a largest magnitude of %d, saturating',
+    'fp8_hybrid: activations round to E4M3 scaled by a maximum of %d, saturating',
     async amax => {
       expect(
         await rounded(engine, all, Math.fround(amax), { arithmetic: 'fp8_hybrid' }, 'matmul_nt'),
@@ -59,7 +60,7 @@ describe.each(engines)('%s', (_, engine) => {
     },
   )
 
-  test.each([1, 57_344, 1e-6])('fp8_hybrid: gradients are E5M2 by a largest magnitude of %d', async amax => {
+  test.each([1, 57_344, 1e-6])('fp8_hybrid: gradients round to E5M2 scaled by a maximum of %d', async amax => {
     const given = Math.fround(amax)
     expect(await rounded(engine, all, given, { arithmetic: 'fp8_hybrid', stream: 0 }, 'matmul_nn')).toEqual(
       f32(roundByTensor(matrix(all), 'e5m2', given).values),
@@ -80,7 +81,7 @@ describe.each(engines)('%s', (_, engine) => {
     ).toEqual(f32(drawn.values))
   })
 
-  test('nvfp4: numbers that are all zero stay zero', async () => {
+  test('nvfp4: zeros stay zero', async () => {
     expect(
       await rounded(
         engine,
@@ -93,7 +94,7 @@ describe.each(engines)('%s', (_, engine) => {
   })
 })
 
-test('stochastic rounding is right on average', () => {
+test('stochastic rounding is unbiased', () => {
   const value = 0.3
   const values = Float64Array.from({ length: 20_000 * 16 }, (_, i) => (i % 16 === 0 ? 6 : value))
   const { values: drawn } = roundByBlocks({ shape: [20_000, 16], values }, 6, { seed: 1, step: 2, stream: 3 })

@@ -1,6 +1,6 @@
 /**
- * What serving promises to the bit: a row's numbers do not depend on the rows beside it, whichever kernel
- * their number calls for.
+ * Serving is bit-identical: a row's numbers do not depend on the other rows, whichever kernel their number
+ * selects.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
@@ -22,7 +22,7 @@ const rowsOf = ({ dtype, shape: [, columns = 0], bytes }: Value, first: number, 
 }
 
 describe.each(isas)('%s', isa => {
-  // 52 columns and 330 of k leave both a rest; 24 vectors of columns are several tasks.
+  // 52 columns and a k of 330 both leave a remainder; 24 vectors of columns are several tasks.
   /** Promise T6: A row of a batch has the same bits as alone, whichever kernel computes it. */
   test.each([
     ['bf16', 'bf16', 52, 330],
@@ -34,7 +34,7 @@ describe.each(isas)('%s', isa => {
     ['bf16', 'bf16_vnni', 400, 64],
     ['f32', 'f32', 52, 331],
   ] as [Dtype, Dtype, number, number][])(
-    'rows of a product of %s with %s (%i×%i) are the same alone, among few and among many',
+    'rows of a product of %s with %s (%i×%i) are the same alone, in a small and in a large batch',
     async (dtype, stored, n, k) => {
       const attrs = { alpha: 1, arithmetic: dtype, dtype }
       const [a, b, addend] = [noise(dtype, [90, k], 1), noise(stored, [n, k], 2), noise(dtype, [90, n], 3)]
@@ -63,7 +63,7 @@ describe.each(isas)('%s', isa => {
     ['bf16', 'nvfp4'],
     ['f32', 'f32'],
   ] as [Dtype, Dtype][])(
-    'a row of %s with its expert in %s is the same alone and among any others',
+    'a row of %s with its expert in %s is the same alone and in any batch',
     async (dtype, stored) => {
       const [n, k, rows] = [52, 320, 600]
       const attrs = { alpha: 1, arithmetic: dtype, dtype }
@@ -95,8 +95,8 @@ describe.each(isas)('%s', isa => {
     ['bf16', 4, 4, 40],
     ['f32', 4, 2, 64],
   ] as [Dtype, number, number, number][])(
-    'a row attends to a cache in %s alike alone and in a chunk (%i heads, %i of keys, of %i); what the ' +
-      'cache holds beyond is never read',
+    'a row attends to a %s cache the same alone and in a chunk (%i heads, %i key heads, width %i) and reads ' +
+      'nothing beyond its tokens',
     async (dtype, heads, kvHeads, width) => {
       const [block, blocks, tokens] = [16, 14, 213]
       const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }

@@ -1,4 +1,4 @@
-/** The bound on the scratch: what an estimate counts before anything runs is what kernels then ask for. */
+/** The estimate of scratch memory before a run equals what the kernels allocate. */
 import { expect, test } from 'vitest'
 import { createEngine, loadAddon } from '@cairn-tune/native'
 import { everyNth } from '@cairn-tune/ops/test/sample'
@@ -7,12 +7,12 @@ import { CASES } from './cases.ts'
 import { runNative } from './one-op.ts'
 import { recordToy } from './toy.ts'
 
-// Here and not in a test: on a fresh clone the kernels are compiled first, which takes longer than tests may.
+// Not in a test: a fresh clone compiles the kernels first, which takes longer than the test timeout.
 await loadAddon()
 
 /**
- * What these need depends on what is in their inputs, as on where documents end: the bound is that of the
- * worst.
+ * The scratch of these ops depends on their data, such as where documents end: the estimate is the worst
+ * case.
  */
 const needsData = [
   'attention',
@@ -30,7 +30,7 @@ const needsData = [
 ]
 
 /** Promise T7: A kernel's scratch memory is known before a run, so the memory estimate includes it. */
-test('on one thread every op takes the bytes that were foretold', async () => {
+test('on one thread every op takes the estimated bytes', async () => {
   for (const one of everyNth(4, CASES)) {
     using engine = await createEngine({ threads: 1 })
     const g = createRecorder()
@@ -48,7 +48,7 @@ test('on one thread every op takes the bytes that were foretold', async () => {
   }
 })
 
-test('more threads ask for more, and a prepared program knows it too', async () => {
+test('more threads need more scratch, and a prepared program includes it', async () => {
   const { program } = recordToy('f32')
   using alone = await createEngine({ threads: 1 })
   using several = await createEngine({ threads: 4 })

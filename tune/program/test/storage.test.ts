@@ -1,7 +1,4 @@
-/**
- * Quantising and decoding give the bytes and numbers of the TypeScript codecs; long and tall matmuls go
- * through every loop.
- */
+/** Quantising and decoding match the TypeScript codecs; long and tall matmuls cover every loop. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
@@ -20,7 +17,7 @@ const { shape } = WILD
 
 describe.each(isas)('%s', isa => {
   test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni', 'f32'] as const)(
-    '%s: quantize writes the bytes of TypeScript, dequantize reads its numbers',
+    '%s: quantize and dequantize match the TypeScript codec',
     async dtype => {
       const bytes = quantize(Float32Array.from(WILD.numbers), dtype, shape)
       const { y } = await runNative(engineOf(isa), 'quantize', { x: WILD }, { dtype })
@@ -36,13 +33,13 @@ describe.each(isas)('%s', isa => {
   )
 })
 
-test('a bf16 input is quantised as its numbers', async () => {
+test('quantises a bf16 input by its values', async () => {
   const given = noise('bf16', shape, 41)
   const { y } = await runNative(engineOf(isas.at(-1)!), 'quantize', { x: given }, { dtype: 'nf4' })
   expect(Buffer.compare(y!.bytes, quantize(Float32Array.from(given.numbers), 'nf4', shape))).toBe(0)
 })
 
-// A product with a constant has a sum that needs no oracle: column sums.
+// A product with constant rows needs no oracle: its result is a sum of columns.
 test.each([
   ['k longer than one block of words', 3, 50_000, 5],
   ['more rows than a block', 4103, 40, 3],

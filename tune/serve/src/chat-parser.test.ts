@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'
 
-/** What is told, neighbours of one kind joined. */
+/** The parsed parts, with neighbours of one kind joined. */
 function read(
   text: string,
   size: number,
@@ -22,7 +22,7 @@ function read(
 
 const sizes = [1, 2, 3, 7, 1000]
 
-test.each(sizes)('thoughts, answer and calls are told apart, in pieces of %i characters', size => {
+test.each(sizes)('separates reasoning, answer and calls in pieces of %i characters', size => {
   const text =
     '<think>\nhm, 2 < 3\n</think>\n\nI ask.\n<tool_call>\n{"name": "find", "arguments": {"q": "a } \\" ' +
     '{", "n": [1, {"x": 2}]}}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
@@ -36,21 +36,21 @@ test.each(sizes)('thoughts, answer and calls are told apart, in pieces of %i cha
   ])
 })
 
-test.each(sizes)('a prompt that opened the thought leaves the model inside it, in pieces of %i', size => {
+test.each(sizes)('continues the reasoning that the prompt opened, in pieces of %i', size => {
   expect(read('so\n</think>\n\nyes', size, { startsInReasoning: true, hasTools: false })).toEqual([
     { kind: 'reasoning', text: 'so\n' },
     { kind: 'content', text: 'yes' },
   ])
 })
 
-test.each(sizes)('keys in another order make the same call, in pieces of %i', size => {
+test.each(sizes)('accepts the keys of a call in another order, in pieces of %i', size => {
   expect(read('<tool_call>{"arguments": {"a": 1}, "name": "f"}</tool_call>', size)).toEqual([
     { kind: 'call', index: 0, name: 'f' },
     { kind: 'arguments', index: 0, text: '{"a":1}' },
   ])
 })
 
-test.each(sizes)('what only looks like a call or a tag stays text, in pieces of %i', size => {
+test.each(sizes)('keeps text that only looks like a call or a tag, in pieces of %i', size => {
   expect(read('a < b <tool_cat> <tool_call>no call</tool_call> c', size)).toEqual([
     { kind: 'content', text: 'a < b <tool_cat> <tool_call>no call</tool_call> c' },
   ])
@@ -63,10 +63,10 @@ test.each(sizes)('what only looks like a call or a tag stays text, in pieces of 
   expect(read('cut <tool_call>{"na', size)).toEqual([{ kind: 'content', text: 'cut <tool_call>{"na' }])
 })
 
-test.each(sizes)('white space at the start of an answer is the answer’s, in pieces of %i', size => {
+test.each(sizes)('keeps white space at the start of an answer, in pieces of %i', size => {
   const plain = { startsInReasoning: false, hasTools: true }
   expect(read('  \n def f():', size, plain)).toEqual([{ kind: 'content', text: '  \n def f():' }])
-  // Newlines after a thought are the template's.
+  // Newlines after the reasoning come from the template.
   expect(read('<think>\nhm\n</think>\n\n  code', size, plain).at(-1)).toEqual({
     kind: 'content',
     text: '  code',

@@ -9,7 +9,7 @@ import type { Completion } from '@cairn-tune/serve/protocol'
 import { mergeAdapter } from '@cairn-tune/train'
 import { ADAPTERS, writeRandomAdapter, writeRandomModel, type RandomAdapter } from './random-model.ts'
 
-// On a fresh clone the kernels are compiled first, which takes longer than a test may.
+// A fresh clone compiles the kernels first, which takes longer than the test timeout.
 await loadAddon()
 const directory = await mkdtemp(join(tmpdir(), 'cairn-kinds-'))
 afterAll(() => rm(directory, { recursive: true }))

@@ -11,8 +11,7 @@ import {
   type MinifloatName,
 } from './minifloat.ts'
 
-// The formats as their definitions print them, field by field, written again here without the code under
-// test.
+// The formats field by field as in their definitions, independent of the code under test.
 const literal: Record<MinifloatName, (code: number) => number> = {
   e2m1: code => (code & 8 ? -1 : 1) * ([0, 0.5, 1, 1.5, 2, 3, 4, 6][code & 7] ?? NaN),
   e4m3: code => {
@@ -40,19 +39,19 @@ const names = Object.keys(MINIFLOATS) as MinifloatName[]
 const codesOf = (name: MinifloatName) =>
   Array.from({ length: MINIFLOATS[name].signBit * 2 }, (_, code) => code)
 
-test.each(names)('%s: every code means what its definition says', name => {
+test.each(names)('%s: every code decodes to the value of its definition', name => {
   for (const code of codesOf(name))
     expect(decodeMinifloat(name, code), String(code)).toBe(literal[name](code))
 })
 
-test.each(names)('%s: every finite number gets its own code back', name => {
+test.each(names)('%s: every finite value encodes to its own code', name => {
   for (const code of codesOf(name)) {
     const value = literal[name](code)
     if (Number.isFinite(value)) expect(encodeMinifloat(name, value)).toBe(code)
   }
 })
 
-test.each(names)('%s: between two neighbours the nearer wins, and the even code halfway', name => {
+test.each(names)('%s: rounds to the nearest value, with ties to the even code', name => {
   const { maxCode } = MINIFLOATS[name]
   for (let code = 0; code < maxCode; code++) {
     const [low, high] = [literal[name](code), literal[name](code + 1)]
@@ -63,7 +62,7 @@ test.each(names)('%s: between two neighbours the nearer wins, and the even code 
   }
 })
 
-test.each(names)('%s: saturates beyond its largest number, infinity included', name => {
+test.each(names)('%s: saturates beyond its largest value, including infinity', name => {
   const { maxCode, signBit } = MINIFLOATS[name]
   for (const value of [literal[name](maxCode) * 4, Infinity]) {
     expect(encodeMinifloat(name, value)).toBe(maxCode)
@@ -71,13 +70,13 @@ test.each(names)('%s: saturates beyond its largest number, infinity included', n
   }
 })
 
-test('a NaN stays one where the format has it and is refused where not', () => {
+test('encodes NaN if the format has one and rejects it otherwise', () => {
   expect(decodeMinifloat('e4m3', encodeMinifloat('e4m3', NaN))).toBeNaN()
   expect(decodeMinifloat('e5m2', encodeMinifloat('e5m2', NaN))).toBeNaN()
   expect(() => encodeMinifloat('e2m1', NaN)).toThrow('[e2m1] cannot hold NaN')
 })
 
-test('stochastic rounding takes the upper neighbour exactly as often as the fraction says', () => {
+test('stochastic rounding takes the upper neighbour with the probability of the fraction', () => {
   const draws = 1000
   const ups = Array.from({ length: draws }, (_, i) =>
     encodeMinifloat('e2m1', 2.25, { uniform: i / draws }),
@@ -86,7 +85,7 @@ test('stochastic rounding takes the upper neighbour exactly as often as the frac
   expect(encodeMinifloat('e2m1', 3, { uniform: 0 })).toBe(5)
 })
 
-test('bf16: all 65536 codes survive, and rounding is to nearest with ties to even', () => {
+test('bf16: all 65536 codes survive a round trip, and values round to nearest with ties to even', () => {
   const bits = new Uint32Array(1)
   const value = new Float32Array(bits.buffer)
   for (let code = 0; code < 65536; code++) {
@@ -108,7 +107,7 @@ test('bf16: all 65536 codes survive, and rounding is to nearest with ties to eve
   expect(decodeBf16(encodeBf16(NaN))).toBeNaN()
 })
 
-test('e8m0: every code is its power of two, and encoding rounds down to one', () => {
+test('e8m0: every code is a power of two, and encoding rounds down', () => {
   for (let code = 0; code < 255; code++) {
     expect(decodeE8m0(code)).toBe(2 ** (code - 127))
     expect(encodeE8m0(decodeE8m0(code))).toBe(code)

@@ -22,7 +22,7 @@ test.each([
   expect(philox(counter, key)).toEqual(words)
 })
 
-test('an element gets the same number whatever else is asked, and other streams get others', () => {
+test("an element's number depends only on its stream and index", () => {
   const stream = { seed: 7, step: 3, op: 5 }
   const first = uniform(stream, 1001)
   expect(first).toBe(((philox([250, 0, 5, 3], [7, 0])[1] ?? 0) >>> 8) * 2 ** -24)
@@ -30,7 +30,7 @@ test('an element gets the same number whatever else is asked, and other streams 
   expect(uniform(stream, 1002)).not.toBe(first)
 })
 
-test('numbers are even over [0, 1)', () => {
+test('numbers are uniform over [0, 1)', () => {
   const mean =
     Array.from({ length: 4000 }, (_, i) => uniform({ seed: 1, step: 0, op: 0 }, i)).reduce(
       (a, b) => a + b,

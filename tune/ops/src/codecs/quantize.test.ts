@@ -13,7 +13,7 @@ const floatPart = (buffer: Uint8Array, dtype: Dtype, shape: number[], name: stri
   return new Float32Array(buffer.slice(offset, offset + bytes).buffer)
 }
 
-test('fp8 tiles: one scale a tile, the largest number of a tile exact, odd edges included', () => {
+test('fp8 tiles: one scale per tile, with the largest value exact, including partial tiles', () => {
   const shape = [130, 200]
   const values = noise(26000)
   values[0] = 9
@@ -26,7 +26,7 @@ test('fp8 tiles: one scale a tile, the largest number of a tile exact, odd edges
   const back = dequantize(buffer, 'fp8_tiles', shape)
   expect(back[0]).toBeCloseTo(9, 6)
   expect(back[199]).toBeCloseTo(-3, 6)
-  // Half a step of three mantissa bits, or half the smallest step of the tile.
+  // Half a step of three mantissa bits, or half of the smallest step of the tile.
   for (let i = 0; i < values.length; i++) {
     const size = Math.abs(values[i] ?? 0)
     expect(Math.abs((back[i] ?? 0) - (values[i] ?? 0))).toBeLessThanOrEqual(
@@ -35,7 +35,7 @@ test('fp8 tiles: one scale a tile, the largest number of a tile exact, odd edges
   }
 })
 
-test('nvfp4: block scales are E4M3 relative to the largest block, whose largest number is exact', () => {
+test('nvfp4: block scales are E4M3 relative to the largest block, whose largest value is exact', () => {
   const values = Float32Array.from({ length: 32 }, (_, i) => (i < 16 ? 0.01 * (i + 1) : 6 * (i - 15)))
   const buffer = quantize(values, 'nvfp4', [2, 16])
   expect(floatPart(buffer, 'nvfp4', [2, 16], 'tensor_scale')[0]).toBe(Math.fround(96 / 2688))
@@ -55,19 +55,19 @@ test('mxfp4: the scale is a power of two and codes are exact multiples of it', (
   )
 })
 
-test('nf4: table entries times a block maximum come back as they were, but for the 8-bit scale', () => {
+test('nf4: table entries times a block maximum survive, except for the rounding of the 8-bit scale', () => {
   const values = Float32Array.from({ length: 128 }, (_, i) => NF4_TABLE[i % 16]! * (i < 64 ? 2 : 0.5))
   const back = dequantize(quantize(values, 'nf4', [1, 128]), 'nf4', [1, 128])
   for (let i = 0; i < 128; i++) expect(Math.abs((back[i] ?? 0) - (values[i] ?? 0))).toBeLessThan(0.02)
 })
 
-test('nf4: a number halfway between two entries takes the lower', () => {
+test('nf4: a value halfway between two entries takes the lower one', () => {
   expect(encodeNf4((NF4_TABLE[14]! + 1) / 2)).toBe(14)
   expect(NF4_TABLE.map(encodeNf4)).toEqual(Float32Array.from({ length: 16 }, (_, i) => i))
 })
 
 test.each(['bf16', 'fp8_tiles', 'nvfp4', 'mxfp4', 'nf4'] as const)(
-  '%s: a matrix of zeros stays one',
+  '%s: a matrix of zeros stays zero',
   dtype => {
     expect(
       Math.max(...dequantize(quantize(new Float32Array(256), dtype, [4, 64]), dtype, [4, 64]).map(Math.abs)),
@@ -75,7 +75,7 @@ test.each(['bf16', 'fp8_tiles', 'nvfp4', 'mxfp4', 'nf4'] as const)(
   },
 )
 
-test('a buffer that is too short is refused by name and number', () => {
+test('rejects a buffer of the wrong length with the expected and actual sizes', () => {
   expect(byteLength('nvfp4', [2, 16])).toBe(132)
   expect(() => dequantize(new Uint8Array(100), 'nvfp4', [2, 16])).toThrow(
     '[dequantize] nvfp4 (2, 16) takes 132 bytes, got 100',

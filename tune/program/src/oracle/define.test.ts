@@ -153,7 +153,7 @@ test.each([
   if (grads.dlikelihood) close(grads.dlikelihood, differences(check, 'likelihood', Float64Array.of(1)))
 })
 
-test('token_logps_grad and segment_sums_grad are the derivatives of what they are named after', () => {
+test('token_logps_grad and segment_sums_grad are the derivatives of token_logps and segment_sums', () => {
   const scored = { x: random([4, 3], 21), weight: random([6, 3], 22), targets: list(2, -100, 5, 0) }
   const logps: Check = { forward: 'token_logps', inputs: scored, attrs: {}, output: 'logps', backward: [] }
   const dlogps = random([4], 23)

@@ -4,7 +4,7 @@ import { createAdapterSlots, loadedOf } from './adapter-slots.ts'
 
 const stored = { lora_rank: 1 } as StoredAdapter
 
-test('an adapter that cannot be written fails its own request, and those behind it get their slots', async () => {
+test('an adapter that cannot be written fails only its own requests, and queued adapters get their slots', async () => {
   const broken = { ...stored }
   const free = [0]
   const slots = createAdapterSlots(
@@ -26,7 +26,7 @@ test('an adapter that cannot be written fails its own request, and those behind 
   expect([good.slot, other.slot]).toEqual([undefined, 0])
 })
 
-test('a request for an adapter that was unloaded after it was looked up is refused, and does not run', async () => {
+test('rejects a request for an adapter that was unloaded after its lookup', async () => {
   const slots = createAdapterSlots({ put: async () => 0, free: () => undefined }, async () => undefined)
   const adapter = loadedOf(0, 'guest', '', stored)
   await slots.fillFreeSlot(adapter)

@@ -5,7 +5,7 @@ import { createCachePages } from './cache-pages.ts'
 const engine = await createEngine({ threads: 1 })
 afterAll(() => engine.close())
 
-/** Four caches of 100 blocks, 32 to a huge page; and what was touched of them. */
+/** Four caches of 100 blocks, 32 to a huge page, and how many of their blocks were touched. */
 function setUp() {
   const blockBytes = 2 ** 21 / 32
   const caches = Array.from({ length: 4 }, () => engine.allocate(100 * blockBytes))
@@ -30,7 +30,7 @@ function setUp() {
   return { pages, touched, settle }
 }
 
-test('two pages of every layer are ready before anything runs, and two more when one runs out', async () => {
+test('touches two pages of every layer before anything runs and two more when one runs out', async () => {
   const { pages, touched, settle } = setUp()
   await settle()
   expect(touched).toEqual([64, 64, 64, 64])
@@ -42,7 +42,7 @@ test('two pages of every layer are ready before anything runs, and two more when
   expect(touched).toEqual([100, 100, 100, 100])
 })
 
-test('what is asked for while pages are touched comes after them, nothing beyond the cache', async () => {
+test('queues pages requested while others are touched, and touches nothing beyond the cache', async () => {
   const { pages, touched, settle } = setUp()
   pages.reach(20)
   pages.reach(50)

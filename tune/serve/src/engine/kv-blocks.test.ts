@@ -3,7 +3,7 @@ import { BLOCK, createKvBlocks } from './kv-blocks.ts'
 
 const tokens = (start: number) => Array.from({ length: BLOCK }, (_, i) => start + i)
 
-test('a full block is found by the same tokens after the same prefix, and by nothing else', () => {
+test('finds a full block only by the same tokens after the same prefix', () => {
   const blocks = createKvBlocks(4)
   const [root, other] = [blocks.root(-1), blocks.root(3)]
   const [a, b] = [blocks.take()!, blocks.take()!]
@@ -18,7 +18,7 @@ test('a full block is found by the same tokens after the same prefix, and by not
   ]).toEqual([undefined, undefined, undefined])
 })
 
-test('unused blocks serve reuse until one is needed, the last of a sequence leaving first', () => {
+test('unused blocks stay reusable until one is needed; the last of a sequence is evicted first', () => {
   const blocks = createKvBlocks(3)
   const root = blocks.root(-1)
   const [a, b] = [blocks.take()!, blocks.take()!]
@@ -33,7 +33,7 @@ test('unused blocks serve reuse until one is needed, the last of a sequence leav
   expect(blocks.take()).toBeUndefined()
 })
 
-test('what an unloaded adapter computed is never found again', () => {
+test('never reuses blocks of an unloaded adapter', () => {
   const blocks = createKvBlocks(2)
   const a = blocks.take()!
   blocks.share(a, blocks.root(7), tokens(0))

@@ -23,8 +23,8 @@ const sampling: Sampling = {
 }
 
 /**
- * A chunk of `count` rows of a sequence with a prompt of `promptLength` tokens, of which `computed` are in
- * the cache, and `generated` more.
+ * A chunk of `count` rows of a sequence with a prompt of `promptLength` tokens, of which `computed` are
+ * cached, and `generated` more.
  */
 const chunk = (
   promptLength: number,
@@ -51,7 +51,7 @@ const chunk = (
 const generating = () => chunk(5, { computed: 5, generated: 1 })
 const crowd = Array.from({ length: 50 }, generating)
 
-/** One that has seen steps of all take 5 ms, and of new requests alone `alone` ms. */
+/** A scheduler that has recorded steps of all requests at 5 ms, and of new requests alone at `alone` ms. */
 function seasoned(alone: number) {
   const prefillFirst = createPrefillFirst()
   prefillFirst.record(crowd, false, 5)
@@ -59,7 +59,7 @@ function seasoned(alone: number) {
   return prefillFirst
 }
 
-test('a new request with few rows goes alone before all others', () => {
+test('runs a new request with few rows alone, before all others', () => {
   const fresh = chunk(3)
   for (const prefillFirst of [createPrefillFirst(), seasoned(1)])
     expect(prefillFirst.choose([...crowd, fresh])).toEqual([fresh])
@@ -70,11 +70,11 @@ test.each([
   ['all are new', [chunk(3), chunk(4)]],
   ['the prompts are long', [...crowd, chunk(40), chunk(40)]],
   ['the prompt would not be through', [...crowd, chunk(60, { count: 30 })]],
-])('all go together where %s', (_, plan) => {
+])('runs all requests together if %s', (_, plan) => {
   expect(seasoned(1).choose(plan)).toBe(plan)
 })
 
-test('no request goes alone where that is no shorter, until it is tried again', () => {
+test('runs no request alone if that is not faster, but tries again later', () => {
   const prefillFirst = seasoned(4)
   const plan = [...crowd, chunk(3)]
   const tries = Array.from({ length: 10 }, () => prefillFirst.choose(plan) !== plan)
@@ -83,7 +83,7 @@ test('no request goes alone where that is no shorter, until it is tried again', 
 })
 
 /** Promise T6: Prefill-only steps take at most a tenth of the engine's time. */
-test('steps of new requests alone take a tenth of the time at most', () => {
+test('steps of new requests alone take at most a tenth of the time', () => {
   const prefillFirst = seasoned(1)
   const plan = [...crowd, chunk(3)]
   let [alone, all] = [0, 0]
@@ -91,7 +91,7 @@ test('steps of new requests alone take a tenth of the time at most', () => {
     const run = prefillFirst.choose(plan)
     if (run === plan) all += 5
     else alone += 1
-    // What is planned while others go alone is the step of the others.
+    // A step planned while new requests run alone is the step of the others.
     prefillFirst.record(run === plan ? crowd : run, run !== plan, run === plan ? 5 : 1)
   }
   expect(alone / (alone + all)).toBeLessThan(0.1)
