@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTextStream } from './text-stream.ts'
 
-// One token a byte.
+// One token per byte.
 const decode = (ids: readonly number[]) => new TextDecoder().decode(Uint8Array.from(ids))
 const pieceOf = (id: number) => Uint8Array.of(id)
 const open = (
@@ -14,7 +14,7 @@ const bytes = (text: string) => [...new TextEncoder().encode(text)]
 test.each([
   ['bytes', { decode, pieceOf }],
   ['texts beside others', { decode, pieceOf: undefined }],
-])('no character is given out by halves, and all of them are given out: tokens as %s', (_, tokenizer) => {
+])('emits only whole characters and loses none: tokens as %s', (_, tokenizer) => {
   const stream = open([], false, tokenizer)
   const parts = bytes('ăȘ😀x').map(byte => stream.push(byte).text)
   expect(parts.filter(part => part !== '')).toEqual(['ă', 'Ș', '😀', 'x'])
@@ -27,7 +27,7 @@ test.each([
   expect(cut.flush()).toBe('\u{fffd}')
 })
 
-test('a token of its own text comes after the rest of a broken character, and breaks none', () => {
+test('a special token follows the rest of a broken character and breaks none', () => {
   const pieces = (id: number) => (id < 256 ? Uint8Array.of(id) : id === 256 ? '<x>' : '')
   const stream = open([], false, { decode, pieceOf: pieces })
   expect([0xc4, 256, 0xc4, 257, 0x83].map(id => stream.push(id).text)).toEqual([
@@ -39,7 +39,7 @@ test('a token of its own text comes after the rest of a broken character, and br
   ])
 })
 
-test('what may become a stop string waits until it is one or is not', () => {
+test('withholds text that may become a stop string until it is decided', () => {
   const stream = open(['END', 'NDA'])
   const parts = bytes('an EN, END').map(byte => stream.push(byte))
   expect(parts.map(({ text }) => text).join('')).toBe('an EN, ')
@@ -47,7 +47,7 @@ test('what may become a stop string waits until it is one or is not', () => {
   expect(parts.findIndex(({ stop }) => stop === 'END')).toBe(9)
 })
 
-test('a stop string belongs to the text only where that is asked for', () => {
+test('includes the stop string in the text only on request', () => {
   const [without, within] = [open(['.']), open(['.'], true)]
   const run = (stream: typeof without) =>
     bytes('a.b')

@@ -1,4 +1,4 @@
-/** Adapters with DoRA and with ranks by pattern, in one batch with others: each answers as its merged model. */
+/** Adapters with DoRA and rank patterns, in one batch with others: each answers like its merged model. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ async function ask({ url }: RunningServer, model: string): Promise<{ ids: number
 }
 
 /** Promise T6.5: Each kind of adapter, in a mixed batch, answers like its merged model. */
-test('in one batch each adapter answers as the model that it is merged into, and the base as alone', async () => {
+test('in a mixed batch each adapter answers like its merged model, and the base as alone', async () => {
   const names = Object.keys(kinds)
   const together = await serve('base', 'f32', names)
   const found = await Promise.all(['base', ...names].map(name => ask(together, name)))
@@ -79,7 +79,7 @@ test('in one batch each adapter answers as the model that it is merged into, and
   }
 })
 
-test('neighbours without lengths of rows have the same bits with and without one that has them', async () => {
+test('an adapter without DoRA gives the same bits with and without a DoRA adapter in the batch', async () => {
   const server = await serve('base', 'bf16', ['plain', 'dora'])
   const alone = await ask(server, 'plain')
   const [beside] = await Promise.all([ask(server, 'plain'), ask(server, 'dora')])

@@ -1,6 +1,6 @@
 /**
- * Adapters come and go while others are served; what cannot be served is refused with the words that vLLM's
- * clients know.
+ * Adapters are loaded and unloaded while others are served; invalid ones are rejected with the error messages
+ * of vLLM.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,9 +34,10 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 /**
- * Bytes: what JavaScript holds after collections, buffers included, and what the process has, with pages that
- * the allocator keeps. Buffers of sockets and of native code are given back in turns of the event loop after
- * the collection that found them unused, so this collects until less is not to be had.
+ * Bytes: the JavaScript heap after garbage collection, including buffers, and the resident memory of the
+ * process, including pages that the allocator keeps. Buffers of sockets and of native code are freed in turns
+ * of the event loop after the collection that found them unused, so this collects until the size no longer
+ * falls.
  */
 async function memoryInUse(): Promise<{ held: number; resident: number }> {
   let minimum = Infinity
@@ -50,7 +51,7 @@ async function memoryInUse(): Promise<{ held: number; resident: number }> {
 }
 
 /** Promise T6.1: Adapters load and unload through vLLM's routes. */
-test('an adapter is loaded and unloaded in the words of vLLM, and listed meanwhile', async () => {
+test('loads, lists and unloads an adapter with the messages of vLLM', async () => {
   expect(await load('again', join(server.directory, 'wide'))).toEqual({
     status: 200,
     body: "Success: LoRA adapter 'again' added successfully.",
@@ -100,7 +101,7 @@ test('an adapter is loaded and unloaded in the words of vLLM, and listed meanwhi
   })
 })
 
-test('an adapter that cannot be served is refused, and its name stays free', async () => {
+test('rejects an adapter that cannot be served and keeps its name free', async () => {
   await writeRandomAdapter(join(server.directory, 'large'), { ...ADAPTERS.narrow, rank: 17 })
   await writeRandomAdapter(join(server.directory, 'foreign'), { ...ADAPTERS.narrow, shape: 'small' })
   await mkdir(join(server.directory, 'broken'))
@@ -131,7 +132,7 @@ test('an adapter that cannot be served is refused, and its name stays free', asy
 /**
  * Promise T6.5: No answer comes from another adapter, and unloading an adapter fails only its own requests.
  */
-test('fifty clients while an adapter comes and goes: answers are of their own adapter', async () => {
+test('fifty clients get answers of their own adapter while another is loaded and unloaded', async () => {
   const expected = {
     base: tokens(await ask('base')),
     wide: tokens(await ask('wide')),
@@ -147,7 +148,7 @@ test('fifty clients while an adapter comes and goes: answers are of their own ad
         expect(tokens(reply)).toEqual(expected[model])
         served.steady++
       } else if (reply.status === 200) {
-        // The guest is one of two adapters in turn; never a mixture, never the base.
+        // The guest is alternately one of two adapters, never a mixture and never the base.
         expect([expected.wide, expected.narrow]).toContainEqual(tokens(reply))
         served.guest++
       } else {
@@ -163,7 +164,7 @@ test('fifty clients while an adapter comes and goes: answers are of their own ad
       for (let i = 0; i < rounds; i++) {
         const name = i % 2 === 0 ? 'wide' : 'narrow'
         expect((await load('guest', join(server.directory, name))).status).toBe(200)
-        // Right after loading and right before unloading it is this adapter and no other.
+        // Right after loading and right before unloading, the answer is of this adapter.
         expect(tokens(await ask('guest', { max_tokens: 2 }))).toEqual(expected[name]?.slice(0, 2))
         expect((await unload('guest')).status).toBe(200)
       }
@@ -173,20 +174,20 @@ test('fifty clients while an adapter comes and goes: answers are of their own ad
     await Promise.all(clients)
     return memoryInUse()
   }
-  // The first rounds compile and warm up; both are measured when no client is left.
+  // The first rounds compile and warm up; both measurements are taken without clients.
   const early = await visits(16)
   const late = await visits(40)
   expect(served.steady).toBeGreaterThan(150)
   expect(served.guest).toBeGreaterThan(0)
   expect(served.refused).toBeGreaterThan(0)
-  // A wide guest is 180 kilobytes: forty that were kept would be seven megabytes.
+  // A wide guest is 180 kilobytes: forty leaked ones would be seven megabytes.
   expect(late.held - early.held).toBeLessThan(3 * 2 ** 20)
-  // Pages come and go with the allocator and the collector; this bound only sees what runs away.
+  // Resident pages vary with the allocator and the collector; this bound only detects large leaks.
   expect(late.resident - early.resident).toBeLessThan(256 * 2 ** 20)
 }, 600_000)
 
 /** Promise T6.1: Without the environment variable the adapter routes do not exist. */
-test('without the environment variable the two routes are not there', async () => {
+test('without the environment variable the two routes return 404', async () => {
   const closed = await openFixture({ env: {} })
   expect((await closed.post('/v1/load_lora_adapter', { lora_name: 'x', lora_path: 'y' })).status).toBe(404)
   expect((await closed.post('/v1/unload_lora_adapter', { lora_name: 'wide' })).status).toBe(404)

@@ -1,4 +1,4 @@
-/** Bad requests: a status, an error object that says what was wrong, and a server that goes on. */
+/** Bad requests: a status, an error object with the reason, and a server that keeps working. */
 import { afterAll, expect, test } from 'vitest'
 import { openFixture } from './server-fixture.ts'
 
@@ -141,7 +141,7 @@ test.each(cases)('%s', async (_, path, body, status, message) => {
   expect((await server.post('/v1/completions', { prompt: 'x', max_tokens: 1 })).status).toBe(200)
 })
 
-test('options of a stream need a stream', async () => {
+test('rejects stream_options without stream', async () => {
   const { status, body } = await server.post('/v1/completions', {
     prompt: 'x',
     stream_options: { include_usage: true },
@@ -152,7 +152,7 @@ test('options of a stream need a stream', async () => {
   ])
 })
 
-test('a seed of 64 bits draws like any other', async () => {
+test('a 64-bit seed gives reproducible tokens', async () => {
   const ask = async () =>
     (
       await server.post(
@@ -166,7 +166,7 @@ test('a seed of 64 bits draws like any other', async () => {
   expect((await ask()).choices[0]?.token_ids).toEqual(first.choices[0]?.token_ids)
 })
 
-test('health and metrics answer', async () => {
+test('the health and metrics routes respond', async () => {
   expect((await fetch(`${server.url}/health`)).status).toBe(200)
   expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(
     /^# TYPE cairn_tune_requests_running gauge$/m,

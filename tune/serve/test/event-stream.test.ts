@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { MAX_UNSENT_BYTES, sendEvent } from '../src/http/event-stream.ts'
 
-test('the stream of a client that reads nothing ends, and keeps a bounded amount of it', () => {
+test('ends the stream of a client that reads nothing, with bounded memory', () => {
   const response = Object.assign(new EventEmitter(), {
     headersSent: false,
     destroyed: false,

@@ -1,7 +1,4 @@
-/**
- * Each family's greedy answers against those of transformers, alone and all at once, with an adapter of its
- * own.
- */
+/** Each family's greedy answers against transformers, alone and in one batch, with its own adapter. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +16,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 async function writeRandomAdapter(path: string, config: Record<string, unknown>): Promise<void> {
   const { next } = createRandom(5)
   const { projections, modules } = partsOf(parseModelConfig('config.json', config))
-  // Experts in MXFP4 are not merged with.
+  // An adapter cannot be merged into experts in MXFP4.
   const changed = projections.filter(
     ({ experts }) => config['model_type'] !== 'gpt_oss' || experts === undefined,
   )
@@ -85,13 +82,13 @@ describe.each(FAMILY_NAMES)('%s', name => {
   afterAll(() => server.close())
 
   /** Promise T6: Each family's greedy tokens equal those of transformers. */
-  test('greedy tokens are those of transformers, one prompt after the other', async () => {
+  test('greedy tokens match transformers, one prompt at a time', async () => {
     for (const [i, prompt] of greedy.prompts.entries())
       expect(await complete(server, 'base', prompt), `prompt ${i}`).toEqual(greedy.answers[i])
   })
 
   /** Promise T4, T6: An adapter of any family answers like its merged model. */
-  test('the same in one batch with an adapter, whose answers are those of the merged model', async () => {
+  test('in one batch the base matches transformers and the adapter its merged model', async () => {
     await mergeAdapter({ base: model, adapter, output: merged })
     const alone = await serve(merged)
     try {

@@ -1,4 +1,4 @@
-/** Adapters of experts that PEFT has fused (reference/make_fused.py): served, merged, and written as it does. */
+/** Fused expert adapters from PEFT (reference/make_fused.py): served and merged. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ async function answers(
 
 /** Promise T4, T6: PEFT adapters of fused experts answer as in PEFT, alone and merged. */
 test.each(['qwen3_moe', 'gpt_oss'])(
-  '%s: greedy tokens with an adapter of PEFT are those of PEFT',
+  '%s: greedy tokens with a fused adapter match PEFT',
   async name => {
     const model = join(directory, name)
     await writeGoldenModel(name, model)
@@ -67,7 +67,7 @@ test.each(['qwen3_moe', 'gpt_oss'])(
   },
 )
 
-test('a fused adapter of another count of experts is refused by name', async () => {
+test('rejects a fused adapter for another number of experts', async () => {
   const model = join(directory, 'gpt')
   await writeGoldenModel('gpt_oss', model)
   const start = (adapter: string) => answers(model, 'own', [], adapter)

@@ -1,4 +1,4 @@
-/** Greedy answers against those of transformers and PEFT, alone and fifty at a time with adapters mixed. */
+/** Greedy answers against transformers and PEFT, alone and in mixed batches of fifty. */
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { everyNth } from '@cairn-tune/ops/test/sample'
@@ -10,15 +10,15 @@ const golden = JSON.parse(readFileSync(new URL('reference/greedy.json', import.m
   prompts: number[][]
 } & Record<'base' | 'wide' | 'narrow', Answers>
 const models = ['base', 'wide', 'narrow'] as const
-/** `npm test` asks fifty of the two hundred. */
+/** `npm test` runs fifty of the two hundred prompts. */
 const prompts = everyNth(4, [...golden.prompts.entries()])
 
 const server = await openFixture()
 afterAll(() => server.close())
 
 /**
- * Asks for log-probabilities, whose tokens have names; ids beyond the tokenizer's have none, so the ids come
- * by another way.
+ * Requests log-probabilities, which identify tokens by name; ids beyond the tokenizer's have no name, so the
+ * ids are returned separately.
  */
 async function complete(model: string, prompt: number[] | number[][]): Promise<Completion> {
   const { status, body } = await server.post('/v1/completions', {
@@ -35,7 +35,7 @@ async function complete(model: string, prompt: number[] | number[][]): Promise<C
 }
 const tokensOf = ({ choices }: Completion) => choices.map(({ token_ids }) => token_ids)
 
-test.each(models)('%s: prompts, one after the other, give the tokens of the reference', async model => {
+test.each(models)('%s: prompts give the tokens of the reference, one at a time', async model => {
   for (const [i, prompt] of prompts) {
     const reply = await complete(model, prompt)
     expect(tokensOf(reply)[0], `prompt ${i}`).toEqual(golden[model].tokens[i])
@@ -47,7 +47,7 @@ test.each(models)('%s: prompts, one after the other, give the tokens of the refe
 })
 
 /** Promise T6: Greedy tokens equal those of transformers and PEFT, alone and in mixed batches of fifty. */
-test('the same, fifty at a time with base and adapters in one batch', async () => {
+test('prompts give the same tokens fifty at a time, with base and adapters in one batch', async () => {
   const jobs = prompts.flatMap(([i, prompt]) => models.map(model => ({ prompt, i, model })))
   const work = async () => {
     for (let job = jobs.pop(); job; job = jobs.pop())

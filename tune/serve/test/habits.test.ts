@@ -1,4 +1,4 @@
-/** What people expect of a server beside its answers: keys, origins, tokens, metrics, limits. */
+/** Server features beside answers: API keys, origins, tokenizing, metrics, limits. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const post = async (path: string, body: object) => {
 }
 
 /** Promise T6.1: With an API key set, only the health routes answer without it. */
-test('a key is asked of every client; only the routes that say the server is up are open', async () => {
+test('every route except the health and version routes requires an API key', async () => {
   for (const path of ['/v1/models', '/metrics', '/nowhere'])
     expect((await send(path, { key: 'three' })).status).toBe(401)
   expect((await fetch(`${server.url}/v1/models`)).status).toBe(401)
@@ -40,7 +40,7 @@ test('a key is asked of every client; only the routes that say the server is up 
   expect(await (await send('/version')).json()).toEqual({ version: expect.any(String) })
 })
 
-test('pages of an origin that is allowed may read answers, and no others', async () => {
+test('only pages of an allowed origin may read answers', async () => {
   const preflight = (origin: string) =>
     fetch(`${server.url}/v1/models`, {
       method: 'OPTIONS',
@@ -55,7 +55,7 @@ test('pages of an origin that is allowed may read answers, and no others', async
   expect(read.headers.get('access-control-allow-origin')).toBe('https://app.example')
 })
 
-test('prompts are told in tokens and tokens in text, by the template that was given', async () => {
+test('tokenizes prompts and detokenizes tokens with the given template', async () => {
   const plain = await post('/tokenize', { prompt: 'Ană', return_token_strs: true })
   expect(plain.body).toMatchObject({
     count: 4,
@@ -72,7 +72,7 @@ test('prompts are told in tokens and tokens in text, by the template that was gi
   expect((await post('/detokenize', { tokens: [999_999] })).status).toBe(400)
 })
 
-test('latencies are histograms under the names of vLLM', async () => {
+test('exports latencies as histograms with the names of vLLM', async () => {
   await post('/v1/completions', { prompt: 'a', max_tokens: 5, ignore_eos: true })
   const text = await (await send('/metrics')).text()
   const count = (name: string) => Number(new RegExp(`^vllm:${name}\\{[^}]*\\} (\\S+)$`, 'm').exec(text)?.[1])
@@ -85,7 +85,7 @@ test('latencies are histograms under the names of vLLM', async () => {
   expect(text).toMatch(/^vllm:num_requests_running\{model_name="base"\} 0$/m)
 })
 
-test('a body that is announced too long is refused before any of it came', async () => {
+test('rejects a body by its content-length before any of it arrives', async () => {
   const { port, hostname } = new URL(server.url)
   const socket = connect(Number(port), hostname)
   socket.write(
@@ -100,7 +100,7 @@ test('a body that is announced too long is refused before any of it came', async
 })
 
 /** Promise T6.5: More adapters than slots answer as they do alone. */
-test('more adapters than places answer as they do alone, at once and in turn', async () => {
+test('more adapters than slots answer as they do alone, concurrently and in turn', async () => {
   await writeRandomAdapter(join(server.directory, 'third'), { rank: 4, modules: ['v_proj'], seed: 9 })
   const loaded = await post('/v1/load_lora_adapter', {
     lora_name: 'third',
@@ -126,13 +126,13 @@ test('more adapters than places answer as they do alone, at once and in turn', a
   expect(await Promise.all(crowd.map(i => ask(names[i] ?? '')))).toEqual(crowd.map(i => alone[i]))
 })
 
-test('a request that waits for a place ends when its adapter leaves, and the others go on', async () => {
+test('unloading an adapter ends its queued requests and no others', async () => {
   const ask = (model: string) =>
     post('/v1/completions', { model, prompt: 'Ana', max_tokens: 200, ignore_eos: true })
   const [first, second] = [ask('wide'), ask('narrow')]
   const unloaded = post('/v1/unload_lora_adapter', { lora_name: 'narrow' })
   expect((await unloaded).status).toBe(200)
-  // It ended with 404, or had its answer before the adapter went.
+  // It ended with 404, or was answered before the adapter was unloaded.
   expect([200, 404]).toContain((await second).status)
   expect((await first).status).toBe(200)
   expect((await ask('narrow')).status).toBe(404)
@@ -154,7 +154,7 @@ test('a request that waits for a place ends when its adapter leaves, and the oth
   )
 })
 
-test('an adapter with a number that is not finite is refused by the name of the matrix', async () => {
+test('rejects an adapter with a non-finite number by the name of the matrix', async () => {
   const path = join(server.directory, 'third')
   const file = join(path, 'adapter_model.safetensors')
   const bytes = readFileSync(file)

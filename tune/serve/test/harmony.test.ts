@@ -1,4 +1,4 @@
-/** A model whose tokens are those of the harmony format, over HTTP: calls, forms, and what is refused. */
+/** A model with the tokens of the harmony format, over HTTP: calls, forms, and errors. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ const tool = (name: string) =>
 const asked = { model: 'base', messages: [{ role: 'user', content: 'weather?' }], seed: 3 } as const
 
 test.each([1, 2, 3])(
-  'a call that is insisted on is one of the tool, streamed or whole (seed %i)',
+  'a required call is a call of the requested tool, streamed or whole (seed %i)',
   async seed => {
     const request = {
       ...asked,
@@ -87,7 +87,7 @@ test.each([1, 2, 3])(
   },
 )
 
-test('an answer of a form is the final message', async () => {
+test('an answer with a form is the final message', async () => {
   const reply = await client.chat.completions.create({
     ...asked,
     messages: [...asked.messages],
@@ -104,7 +104,7 @@ test('an answer of a form is the final message', async () => {
   expect(message).not.toHaveProperty('reasoning_content')
 })
 
-test('several tools cannot be required at once: the header of a message names one', async () => {
+test('rejects a required call with several tools, because a message header names one', async () => {
   const refused = client.chat.completions.create({
     ...asked,
     messages: [...asked.messages],
@@ -114,7 +114,7 @@ test('several tools cannot be required at once: the header of a message names on
   await expect(refused).rejects.toThrow('"required" with several tools is not supported')
 })
 
-test('calls of a request and their results reach the template, one call for each message', async () => {
+test('calls and results of a request reach the template with one call per message', async () => {
   const made = (id: string, name: string) =>
     ({ id, type: 'function', function: { name, arguments: '{"city": "Cluj"}' } }) as const
   const response = await fetch(`${server.url}/tokenize`, {

@@ -1,6 +1,6 @@
 /**
- * What lm-evaluation-harness sends as `local-completions` with text prompts, and what it reads of the
- * replies.
+ * The requests that lm-evaluation-harness sends as `local-completions` with text prompts, and the parts of
+ * the replies that it reads.
  */
 import { afterAll, expect, test } from 'vitest'
 import type { Completion } from '@cairn-tune/serve/protocol'
@@ -12,7 +12,7 @@ afterAll(() => server.close())
 const question =
   'Question: Ana are 75 de gogoși. Mihai îi mai dă 72 de gogoși. Câte gogoși are Ana acum?\nAnswer:'
 
-test('a generation: text by index, cut at the first of its stop strings', async () => {
+test('a generation returns text by index, cut at the first stop string', async () => {
   const body = {
     prompt: question,
     model: 'wide',
@@ -26,7 +26,7 @@ test('a generation: text by index, cut at the first of its stop strings', async 
   const { choices } = reply as Completion
   expect(choices.map(({ index }) => index)).toEqual([0])
   expect(typeof choices[0]?.text).toBe('string')
-  // One of its own letters as a stop string cuts the same answer there.
+  // A letter of the answer as a stop string cuts the same answer there.
   const letter = /[a-zA-Z]/.exec(choices[0]?.text ?? '')?.[0] ?? ''
   expect(letter).not.toBe('')
   const { body: cut } = await server.post('/v1/completions', { ...body, stop: [letter] })
@@ -35,7 +35,7 @@ test('a generation: text by index, cut at the first of its stop strings', async 
   expect(choice).toMatchObject({ finish_reason: 'stop', stop_reason: letter })
 })
 
-test('several prompts at once come back in order', async () => {
+test('several prompts return their answers in order', async () => {
   const prompts = [question, 'Question: 2+2?\nAnswer:', 'x']
   const { body: together } = await server.post('/v1/completions', {
     prompt: prompts,
@@ -57,7 +57,7 @@ test('several prompts at once come back in order', async () => {
 })
 
 /** Promise T6.2: The harness gets its log-likelihoods from the server. */
-test('a log-likelihood: echo with one token more, a number for every token but the first', async () => {
+test('a log-likelihood request echoes the prompt with one more token and scores all but the first', async () => {
   const { body } = await server.post('/v1/completions', {
     prompt: question,
     model: 'base',

@@ -1,5 +1,5 @@
 /**
- * The server as the OpenAI client sees it: replies, streams, tools, leaving early, and errors as its own
+ * The server used through the OpenAI client: replies, streams, tools, disconnects, and errors as the client's
  * classes.
  */
 import OpenAI from 'openai'
@@ -33,14 +33,14 @@ const tools = [
   },
 ] as const
 
-test('models are listed with their adapters', async () => {
+test('lists the base with its adapters', async () => {
   const listed = []
   for await (const model of client.models.list()) listed.push(model)
   expect(listed.map(({ id }) => id)).toEqual(['base', 'wide', 'narrow'])
   expect((await client.models.retrieve('wide')).id).toBe('wide')
 })
 
-test.each(['base', 'wide'])('%s: a streamed completion is the whole one in pieces', async model => {
+test.each(['base', 'wide'])('%s: a streamed completion adds up to the whole one', async model => {
   const whole = await client.completions.create({ model, prompt: 'Ana are mere', ...greedy, logprobs: 2 })
   const pieces = []
   for await (const piece of await client.completions.create({
@@ -66,7 +66,7 @@ test.each(['base', 'wide'])('%s: a streamed completion is the whole one in piece
 })
 
 test.each([{}, { logprobs: 0 }])(
-  'an echoed prompt comes once and first in a stream, also of an answer without text (%j)',
+  'a stream starts with the echoed prompt once, even if the answer has no text (%j)',
   async more => {
     for (const answer of [
       { max_tokens: 0 },
@@ -98,7 +98,7 @@ test.each([{}, { logprobs: 0 }])(
   },
 )
 
-test('usage stands in the last piece, and in every one where that is asked for', async () => {
+test('usage is in the last chunk, or in every chunk on request', async () => {
   const request = {
     model: 'base',
     messages: [...messages],
@@ -121,7 +121,7 @@ test('usage stands in the last piece, and in every one where that is asked for',
   expect(plain.slice(0, -1).every(({ isLast, usage }) => !isLast && usage === null)).toBe(true)
   const last = plain.at(-1)?.usage
   expect(last).toMatchObject({ completion_tokens: 24 })
-  // Both choices have one prompt; what the second finds of it in the cache is not counted again.
+  // Both choices share the prompt; its tokens that the second finds in the cache are not counted again.
   expect(last?.prompt_tokens_details?.cached_tokens).toBeLessThanOrEqual(last?.prompt_tokens ?? 0)
   const running = (await usages({ include_usage: true, continuous_usage_stats: true })).map(
     ({ usage }) => usage?.completion_tokens ?? NaN,
@@ -131,7 +131,7 @@ test('usage stands in the last piece, and in every one where that is asked for',
   expect(running[0]).toBe(0)
 })
 
-test('a streamed chat is the whole one in pieces', async () => {
+test('a streamed chat adds up to the whole one', async () => {
   const whole = await client.chat.completions.create({
     model: 'narrow',
     messages: [...messages],
@@ -156,7 +156,7 @@ test('a streamed chat is the whole one in pieces', async () => {
   )
 })
 
-test('a call that the request insists on is a tool call, streamed or whole', async () => {
+test('a required call is a tool call, streamed or whole', async () => {
   const request = {
     model: 'base',
     messages: [...messages],
@@ -170,7 +170,7 @@ test('a call that the request insists on is a tool call, streamed or whole', asy
     tools: [...tools],
   })
   const call = whole.choices[0]?.message.tool_calls?.[0]
-  // A random model writes no JSON: what it wrote after the name is text again.
+  // A random model writes no JSON, so the text after the name becomes content again.
   const text = whole.choices[0]?.message.content
   expect(call ?? text).toBeDefined()
   // The opening brace of its arguments.
@@ -195,7 +195,7 @@ test('a call that the request insists on is a tool call, streamed or whole', asy
   })
 })
 
-test('a conversation with calls and their results goes through the template', async () => {
+test('renders a conversation with calls and their results', async () => {
   const reply = await client.chat.completions.create({
     model: 'base',
     tools: [...tools],
@@ -213,7 +213,7 @@ test('a conversation with calls and their results goes through the template', as
   expect(reply.usage?.prompt_tokens).toBeGreaterThan(200)
 })
 
-test('a client that leaves ends its sequence', async () => {
+test('a client that disconnects ends its sequence', async () => {
   const long = { max_tokens: 4000, logit_bias: { 2: -100 } }
   const metric = async (name: string) =>
     Number(
@@ -234,7 +234,7 @@ test('a client that leaves ends its sequence', async () => {
   await expect.poll(() => metric('requests_running')).toBe(0)
 })
 
-test('n choices with a seed differ from one another and not from one time to the next', async () => {
+test('n choices with a seed differ from each other and are reproducible', async () => {
   const ask = () =>
     client.completions.create({ model: 'base', prompt: 'x', max_tokens: 8, temperature: 1, seed: 5, n: 3 })
   const [one, two] = [await ask(), await ask()]
@@ -243,7 +243,7 @@ test('n choices with a seed differ from one another and not from one time to the
 })
 
 /** Promise T6: The OpenAI client recognises the server's errors. */
-test('errors are those that the client knows', async () => {
+test('the client recognises the errors', async () => {
   const missing = await client.completions
     .create({ model: 'nobody', prompt: 'x' })
     .catch((error: unknown) => error)

@@ -1,4 +1,7 @@
-/** Every key that clients document is done or refused, as the table says; what is done has its effect. */
+/**
+ * Every key that clients document is implemented or rejected, as the table says; implemented keys have their
+ * effect.
+ */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { loadTokenizer } from '@cairn-tune/weights'
@@ -23,7 +26,7 @@ const ask = async (path: string, body: object): Promise<{ status: number; body: 
 
 const messages = [{ role: 'user', content: 'Salut!' }]
 const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object' } } }
-/** A request that is right, to which each key is added. */
+/** A valid request, to which each key is added. */
 const sound: Record<string, object> = {
   '/v1/completions': { prompt: 'Ana', max_tokens: 2, temperature: 0 },
   '/v1/chat/completions': { messages, max_tokens: 2, temperature: 0 },
@@ -33,7 +36,7 @@ const sound: Record<string, object> = {
   '/tokenize': { prompt: 'Ana' },
   '/detokenize': { tokens: [1, 2] },
 }
-/** What a key is sent with; `true` where nothing stands here. */
+/** The value that a key is sent with; the default is `true`. */
 const samples: Record<string, unknown> = {
   model: 'base',
   stream_options: { include_usage: true },
@@ -79,7 +82,7 @@ const samples: Record<string, unknown> = {
   lora_path: '/nowhere',
   tokens: [1],
 }
-/** Keys that need others beside them. */
+/** Other keys that a key requires. */
 const beside: Record<string, object> = {
   stream_options: { stream: true },
   top_logprobs: { logprobs: true },
@@ -92,7 +95,7 @@ const beside: Record<string, object> = {
   messages: { prompt: null },
   tools: { messages, prompt: null },
 }
-/** The same keys with other values. */
+/** Other values of the same keys. */
 const ofResponses: Record<string, unknown> = {
   input: [{ role: 'user', content: [{ type: 'input_text', text: 'Salut!' }] }],
   instructions: 'Be brief.',
@@ -114,7 +117,7 @@ const rows = Object.entries(PARAMETERS).flatMap(([route, table]) =>
 )
 
 /** Promise T6.4: Every request key is implemented, or rejected by name with the reason. */
-test.each(rows)('%s: %s is done, or refused by its name with the reason', async (route, key, row) => {
+test.each(rows)('%s: implements %s, or rejects it by name with the reason', async (route, key, row) => {
   const { prompt: _, ...others } = { prompt: undefined, ...beside[key] }
   const extra = route === '/tokenize' ? { ...beside[key] } : route === '/v1/responses' ? {} : others
   const { status, body } = await ask(route, { ...sound[route], ...extra, [key]: sampleOf(route, key) })
@@ -127,7 +130,7 @@ test.each(rows)('%s: %s is done, or refused by its name with the reason', async 
   else expect([status, body]).toEqual([200, expect.anything()])
 })
 
-test.each(Object.keys(PARAMETERS))('%s refuses a key that nothing knows', async route => {
+test.each(Object.keys(PARAMETERS))('%s rejects an unknown key', async route => {
   const { status, body } = await ask(route, { ...sound[route], temprature: 1 })
   expect([status, body.error.param]).toEqual([400, 'temprature'])
 })
@@ -138,7 +141,7 @@ test.each([
   ['/v1/completions', 'resources/completions.d.ts', 'CompletionCreateParamsBase'],
   ['/v1/chat/completions', 'resources/chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase'],
   ['/v1/responses', 'resources/responses/responses.d.ts', 'ResponseCreateParamsBase'],
-])('the table of %s has every key that the client of OpenAI documents', (route, file, name) => {
+])('the table of %s has every key that the OpenAI client documents', (route, file, name) => {
   const text = readFileSync(new URL(file, `file://${openai}`), 'utf8')
   const start = text.indexOf(`interface ${name} {`)
   const body = text.slice(start, text.indexOf('\n}', start))
@@ -153,11 +156,11 @@ const { keys: VLLM } = JSON.parse(
 ) as { keys: Record<string, string[]> }
 
 /** Promise T6.4: No request key of vLLM's server is ignored. */
-test.each(Object.entries(VLLM))('the table of %s has every key that vLLM’s server takes', (route, keys) => {
+test.each(Object.entries(VLLM))('the table of %s has every key that vLLM accepts', (route, keys) => {
   expect(keys.filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
 })
 
-test('every route that has a table is one of vLLM’s', () => {
+test('the routes with a table are the routes of vLLM', () => {
   expect(Object.keys(VLLM).toSorted()).toEqual(Object.keys(PARAMETERS).toSorted())
 })
 
@@ -168,7 +171,7 @@ const chat = async (body: object) =>
   (await ask('/v1/chat/completions', { messages, max_tokens: 8, temperature: 0, ignore_eos: true, ...body }))
     .body
 
-test('only allowed tokens are drawn, and bad words are not', async () => {
+test('samples only allowed tokens and no bad words', async () => {
   const allowed = [70, 80, 90]
   for (const temperature of [0, 1]) {
     const { token_ids: ids } = await complete({
@@ -180,7 +183,7 @@ test('only allowed tokens are drawn, and bad words are not', async () => {
     expect(ids).toHaveLength(8)
     expect(ids.filter(id => !allowed.includes(id))).toEqual([])
   }
-  // A byte is a token: letters alone, so that text can be compared.
+  // A byte is a token: only letters, so that texts can be compared.
   const letters = Array.from('abcdefghijklmnopqrstuvwxyz', letter => tokenizer.encode(letter)[0] ?? 0)
   const free = await complete({ allowed_token_ids: letters })
   const word = free.text.slice(2, 4)
@@ -189,7 +192,7 @@ test('only allowed tokens are drawn, and bad words are not', async () => {
   expect(held.text).not.toContain(word)
 })
 
-test('a prompt is cut to its last tokens, and token ids are told, streamed or not', async () => {
+test('truncates a prompt to its last tokens and returns token ids, streamed or not', async () => {
   const { prompt_token_ids: ids } = await complete({ truncate_prompt_tokens: 3, return_token_ids: true })
   expect(tokenizer.decode(ids)).toBe('are')
   const whole = await chat({ return_token_ids: true })
@@ -214,7 +217,7 @@ test('a prompt is cut to its last tokens, and token ids are told, streamed or no
   }
 })
 
-test('tokens of log-probabilities are named by their ids where that is asked for', async () => {
+test('log-probabilities name tokens by id on request', async () => {
   const { logprobs, token_ids: ids } = await complete({
     logprobs: 1,
     ignore_eos: true,
@@ -229,7 +232,7 @@ test('tokens of log-probabilities are named by their ids where that is asked for
 })
 
 /** Promise T6.4: A request can continue the last message of a conversation. */
-test('a last message goes on where it ends; without a header the conversation is as it is', async () => {
+test('continues the last message, or adds no header, on request', async () => {
   const open = [...messages, { role: 'assistant', content: 'Bună' }]
   const text = async (body: object) =>
     tokenizer.decode((await chat({ return_token_ids: true, ...body })).prompt_token_ids)
@@ -241,7 +244,7 @@ test('a last message goes on where it ends; without a header the conversation is
   expect(both.error.message).toContain('Cannot set both `continue_final_message` and `add_generation_prompt`')
 })
 
-test('numbers of tools reach the template as they were written', async () => {
+test('numbers of tools reach the template as written', async () => {
   const body = `{"messages": ${JSON.stringify(messages)}, "max_tokens": 1, "return_token_ids": true, "tools":
     [{"type": "function", "function": {"name": "f", "parameters": {"minimum": 1.0, "multipleOf": 1e-07}}}]}`
   const { body: reply } = (await server.post('/v1/chat/completions', body)) as { body: Reply }

@@ -1,6 +1,4 @@
-/**
- * A base whose projections are stored quantised answers nearly as the plain one, with and without an adapter.
- */
+/** A quantised base answers nearly like the plain one, with and without an adapter. */
 import { expect, test } from 'vitest'
 import type { Completion } from '@cairn-tune/serve/protocol'
 import { QUANTIZATIONS, type Quantization } from '@cairn-tune/serve'
@@ -25,7 +23,7 @@ async function promptLogprobs(quantization: Quantization | undefined, model: str
 const meanGap = (a: readonly number[], b: readonly number[]) =>
   a.reduce((sum, value, i) => sum + Math.abs(value - (b[i] ?? NaN)), 0) / a.length
 
-test('layers that are skipped stay as they are, and no more can be than there are', async () => {
+test('skipped layers stay unquantised, and skipping more layers than exist is rejected', async () => {
   const logprobs = async (options: Parameters<typeof openFixture>[0]) => {
     const server = await openFixture(options)
     const { body } = await server.post('/v1/completions', {
@@ -58,7 +56,7 @@ test.each(Object.keys(QUANTIZATIONS) as Quantization[])('%s', async quantization
     ]
     expect(quantised).toHaveLength(Buffer.byteLength(prompt) - 1)
     const gap = meanGap(plain, quantised)
-    // Random weights spread an error more than trained ones do; log-probabilities here go down to −8.
+    // Random weights amplify an error more than trained ones; log-probabilities here go down to −8.
     expect(gap).toBeGreaterThan(0)
     expect(gap).toBeLessThan(quantization === 'fp8' ? 0.5 : 1.5)
   }

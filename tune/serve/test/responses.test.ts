@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { afterAll, expect, test } from 'vitest'
 import { openFixture } from './server-fixture.ts'
 
-/** Calls stand in tags, and are asked for with a list of tools, as Qwen3 has it. */
+/** The template lists tools and writes calls in tags, as Qwen3 does. */
 const template = `{%- if tools %}{{-
   '<|im_start|>system\\n' ~ (tools | tojson) ~ '<|im_end|>\\n'
 }}{%- endif %}
@@ -25,7 +25,7 @@ const find = {
   parameters: { type: 'object', properties: { q: { enum: ['a', 'b'] } }, required: ['q'] },
 } as const
 
-test('a response is what a chat of the same conversation answers, and counts the same tokens', async () => {
+test('a response has the same answer and token counts as a chat of the same conversation', async () => {
   const chat = await client.chat.completions.create({
     model: 'base',
     temperature: 0,
@@ -48,7 +48,7 @@ test('a response is what a chat of the same conversation answers, and counts the
 })
 
 /** Promise T6.4: The Responses API works with the OpenAI client: text, streams, tool calls and forms. */
-test('a stream tells every event of the whole response in order, and ends with it', async () => {
+test('a stream sends every event in order and ends with the whole response', async () => {
   const whole = await client.responses.create({ ...greedy, input: 'Ana are mere' })
   const events = []
   for await (const event of await client.responses.create({ ...greedy, input: 'Ana are mere', stream: true }))
@@ -68,7 +68,7 @@ test('a stream tells every event of the whole response in order, and ends with i
   expect(last.response.output).toMatchObject([{ type: 'message', content: [{ type: 'output_text', text }] }])
 })
 
-test('a call that is insisted on is an item, in a stream as well, and its output goes on', async () => {
+test('a required call is an output item, also in a stream, and its result continues the conversation', async () => {
   const asked = {
     ...greedy,
     max_output_tokens: 200,
@@ -94,7 +94,7 @@ test('a call that is insisted on is an item, in a stream as well, and its output
   expect(next.usage?.input_tokens).toBeGreaterThan(response.usage?.input_tokens ?? Infinity)
 })
 
-test('an answer has the form that text.format asks for', async () => {
+test('an answer has the form of text.format', async () => {
   const schema = {
     type: 'object',
     properties: { n: { type: 'integer' } },
@@ -116,7 +116,7 @@ test.each([
   [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input'],
   [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
   [{ tools: [{ type: 'web_search' }] }, 'tools.0.type'],
-])('%j is refused by name', async (changes, param) => {
+])('rejects %j by name', async (changes, param) => {
   const { status, body } = await server.post('/v1/responses', { model: 'base', input: 'q', ...changes })
   expect([status, (body as { error: { param: string } }).error.param]).toEqual([400, param])
 })

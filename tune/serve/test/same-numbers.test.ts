@@ -1,6 +1,5 @@
 /**
- * What must change no bit: other sequences in the batch, chunks of the prompt, reuse of what is cached,
- * giving up their blocks and coming back.
+ * What must change no bit: other sequences in the batch, chunks of the prompt, cache reuse, and preemption.
  */
 import { afterEach, expect, test } from 'vitest'
 import { createRandom } from '@cairn-tune/train'
@@ -18,7 +17,7 @@ async function start(options: Partial<ServeOptions> = {}): Promise<Fixture> {
 
 const { between } = createRandom(11)
 const beginning = Array.from({ length: 90 }, () => between(3, 258))
-/** Prompts that share beginnings of several lengths, for three models. */
+/** Prompts that share prefixes of several lengths, for three models. */
 const jobs = Array.from({ length: 30 }, (_, i) => ({
   model: ['base', 'wide', 'narrow'][i % 3],
   prompt: [
@@ -28,7 +27,7 @@ const jobs = Array.from({ length: 30 }, (_, i) => ({
 }))
 
 /**
- * Tokens and log-probabilities, as the server wrote them: JSON.parse of V8 13.6 sometimes reads a key of one
+ * Tokens and log-probabilities as raw text of the reply: JSON.parse of V8 13.6 sometimes reads a key of one
  * escaped character as a backslash.
  */
 type Answer = string
@@ -72,8 +71,8 @@ const metric = async (server: Fixture, name: string) =>
   )
 
 test.each(['f32', 'bf16'] as const)(
-  '%s: tokens and log-probabilities are the same bits alone, in a full batch, in chunks, reusing ' +
-    'prefixes, and after giving up blocks',
+  '%s: tokens and log-probabilities have the same bits alone, in a full batch, in chunks, with ' +
+    'reused prefixes, and after preemption',
   async dtype => {
     const plain = await start({ dtype, prefixCaching: false })
     const expected = await oneByOne(plain)
@@ -92,7 +91,7 @@ test.each(['f32', 'bf16'] as const)(
 )
 
 /** Promise T6: No other sequence, chunk, cache reuse or preemption changes a bit of an answer. */
-test('a cache that runs full while answers grow makes the newest wait, its answer unchanged', async () => {
+test('a full cache preempts requests without changing their answers', async () => {
   const prompts = Array.from({ length: 6 }, (_, i) => ({ model: 'base', prompt: beginning.slice(i, i + 20) }))
   const long = { max_tokens: 100 }
   const [plain, tight] = [await start(), await start({ kvCacheBytes: 17 * 16 * 2 * 2 * 64 * 4 })]
@@ -101,7 +100,7 @@ test('a cache that runs full while answers grow makes the newest wait, its answe
   expect(await metric(tight, 'preemptions_total')).toBeGreaterThan(0)
 })
 
-test('drawn tokens depend on the seed, not on the batch', async () => {
+test('sampled tokens depend on the seed, not on the batch', async () => {
   const server = await start()
   const drawn = { temperature: 0.9, top_p: 0.95, top_k: 50, min_p: 0.01, seed: 3 }
   const expected = await oneByOne(server, drawn)
@@ -109,7 +108,7 @@ test('drawn tokens depend on the seed, not on the batch', async () => {
   expect(await oneByOne(server, { ...drawn, seed: 4 })).not.toEqual(expected)
 })
 
-test('log-probabilities of a prompt are those of its tokens as they would be generated', async () => {
+test('log-probabilities of a prompt equal those of the same tokens when generated', async () => {
   const server = await start({ maxBatchedTokens: 9 })
   const job = { model: 'wide', prompt: beginning.slice(0, 30) }
   const { body } = await server.post('/v1/completions', {
@@ -135,7 +134,8 @@ test('log-probabilities of a prompt are those of its tokens as they would be gen
   expect(logprobs?.token_logprobs[0]).toBeNull()
   expect(logprobs?.top_logprobs[0]).toBeNull()
   expect(logprobs?.token_logprobs.slice(30, 35)).toEqual(answer.logprobs?.token_logprobs)
-  // Greedy tokens are the likeliest, as harnesses test for: the largest of the listed ones, to the last bit.
+  // Greedy tokens are the most likely ones, as harnesses check: the largest of the listed values, bit for
+  // bit.
   for (let i = 30; i < 35; i++)
     expect(logprobs?.token_logprobs[i]).toBe(Math.max(...Object.values(logprobs?.top_logprobs[i] ?? {})))
   const { body: none } = await server.post('/v1/completions', {

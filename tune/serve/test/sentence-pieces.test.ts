@@ -1,4 +1,6 @@
-/** Tokenizers whose tokens depend on their neighbours (SentencePiece) are refused a form. */
+/**
+ * Requests with a form are rejected for tokenizers whose tokens depend on their neighbours (SentencePiece).
+ */
 import { afterAll, expect, test } from 'vitest'
 import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
 import { openFixture } from './server-fixture.ts'
@@ -28,7 +30,7 @@ test.each([
   ['/v1/completions', { prompt: 'Ana', structured_outputs: { regex: 'a+' } }, 'structured_outputs'],
   ['/v1/chat/completions', { ...chat, tool_choice: 'required' }, 'tools'],
   ['/v1/chat/completions', { messages: chat.messages, structured_outputs: { choice: ['a'] } }, undefined],
-])('%s %j is refused with the reason', async (path, body, param) => {
+])('%s rejects %j with the reason', async (path, body, param) => {
   const { status, body: reply } = await server.post(path, body)
   const { error } = reply as { error: { message: string; param: string } }
   expect(status).toBe(400)
@@ -36,8 +38,8 @@ test.each([
   if (param !== undefined) expect(error.param).toBe(param)
 })
 
-test('a chat goes on over ids that are no token', async () => {
-  // The random model has a larger table than its tokenizer, so most answers hold such ids.
+test('a chat continues past ids without a token', async () => {
+  // The random model has a larger vocabulary than its tokenizer, so most answers contain such ids.
   for (let seed = 0; seed < 8; seed += 1) {
     const { status } = await server.post('/v1/chat/completions', {
       ...chat,

@@ -1,4 +1,4 @@
-/** Answers that have a form have it always: with random weights, at temperature 1, streamed or not. */
+/** Answers always have the requested form: with random weights, at temperature 1, streamed or not. */
 import { afterAll, expect, test } from 'vitest'
 import { isValid, listSchemas, trySchema } from './schema-suite.ts'
 import { openFixture } from './server-fixture.ts'
@@ -40,7 +40,7 @@ const format = { type: 'json_schema', json_schema: { name: 'person', schema: per
 /**
  * Promise T6.6: A finished answer always has the requested form, even with random weights at temperature 1.
  */
-test('every finished answer validates, over the schemas of the published suite', async () => {
+test('every finished answer validates against its schema of the published suite', async () => {
   const schemas = listSchemas()
   const verdicts = await Promise.all(schemas.map((one, i) => trySchema(server, one, i + 1)))
   const count = (wanted: string) => verdicts.filter(({ verdict }) => verdict === wanted)
@@ -50,7 +50,7 @@ test('every finished answer validates, over the schemas of the published suite',
   expect(count('refused').length).toBeLessThan(schemas.length / 2)
 })
 
-test('an answer of each kind is what was asked for, beside sequences that are free', async () => {
+test('each kind of form is met in a batch with unconstrained sequences', async () => {
   const free = { seed: 11, max_tokens: 40, ignore_eos: true }
   const [alone] = await complete(free)
   const asked: [object, (text: string) => boolean][] = [
@@ -86,7 +86,7 @@ test('an answer of each kind is what was asked for, beside sequences that are fr
     expect(isValid(person, message.content ?? '')).toBe(true)
 })
 
-test('a form holds when it is streamed, greedy, stopped, biased, or asked for log-probabilities', async () => {
+test('an answer keeps its form when streamed, greedy, stopped, biased, or with log-probabilities', async () => {
   const { body } = await server.post('/v1/chat/completions', {
     messages,
     stream: true,
@@ -126,7 +126,7 @@ test('a form holds when it is streamed, greedy, stopped, biased, or asked for lo
 })
 
 /** Promise T6.6: A required tool call is always a valid call of one of the request's tools. */
-test('a call that is insisted on is always a valid call of one of the tools', async () => {
+test('a required call is always a valid call of one of the tools', async () => {
   const weather = {
     type: 'object',
     properties: { city: { type: 'string', maxLength: 5 }, days: { type: 'integer', minimum: 1, maximum: 9 } },
@@ -157,7 +157,7 @@ test('a call that is insisted on is always a valid call of one of the tools', as
   }
 })
 
-test('numbers of a tool are what its schema says, however they are written', async () => {
+test("numbers of a call match the tool's schema, whatever the number's notation", async () => {
   const schema =
     '{"type": "object", "properties": {"share": {"type": "number", "minimum": 0.0, "maximum": 1e0},' +
     ' "id": {"enum": [12345678901234567890]}, "half": {"const": 0.50}, "one": {"const": 1.0}},' +
@@ -206,7 +206,7 @@ test.each([
   expect((await server.post('/v1/completions', { prompt: 'Ana', max_tokens: 1 })).status).toBe(200)
 })
 
-test('two forms at once, a form beside free calls, and a form without an end are refused', async () => {
+test('rejects two forms, a form with optional calls, and a form without an end', async () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
   for (const extra of [
     { response_format: format, structured_outputs: { regex: 'a' } },

@@ -1,4 +1,4 @@
-/** Long texts are worked on by another thread: the same tokens, and no other request waits for them. */
+/** Another thread processes long texts: the same tokens, and no other request waits for them. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const chat = {
 }
 
 /** Promise T6.8: Long texts are tokenised on another thread with identical tokens. */
-test('the other thread gives the same tokens, texts and conversations, in any order', async () => {
+test('the worker thread returns the same tokens, texts and conversations in any order', async () => {
   const text = 'Ană are mere <|im_end|> 123'
   const ids = await here.encode(text, { isDocument: true })
   const jobs = [
@@ -45,15 +45,15 @@ test('the other thread gives the same tokens, texts and conversations, in any or
   expect(await there.render(chat, {})).toContain('{"least": 1.0, "most": 1e-07}')
 })
 
-test('a template that refuses a conversation does so there too', async () => {
+test('a template error is reported from the worker thread', async () => {
   await expect(
     there.render({ messages: [{ role: 'user' }] }, { continueFinalMessage: true }),
   ).rejects.toThrow('continue_final_message needs a last message')
 })
 
-test('a job that takes too long ends alone, and the thread starts anew', async () => {
+test('a job that takes too long fails alone, and the thread restarts', async () => {
   const texts = createTexts(tokenizer, source, { maxBytesPerSlice: 0, maxJobMs: 20_000 })
-  // The thread is there before the time of the endless job counts.
+  // The thread is running before the time limit of the endless job starts.
   await texts.encode('a', { isDocument: false })
   const short = createTexts(tokenizer, source, { maxBytesPerSlice: 0, maxJobMs: 50 })
   const endless = short.render(chat, { variables: { steps: 1_000_000 } })
@@ -64,7 +64,7 @@ test('a job that takes too long ends alone, and the thread starts anew', async (
   await Promise.all([texts.close(), short.close()])
 })
 
-test('a long text does not hold up this thread', async () => {
+test('a long text does not block the main thread', async () => {
   const texts = createTexts(tokenizer, source)
   const text = 'ana are mere '.repeat(20_000)
   const { ms, value } = await measureLoopDelay(() => texts.encode(text, { isDocument: false }))

@@ -1,4 +1,4 @@
-/** Grammars against what they stand for: numbers, regular expressions, characters, strings. */
+/** Grammars of numbers, regular expressions, characters and strings against reference implementations. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseEbnf } from './ebnf.ts'
@@ -15,7 +15,7 @@ const accepts = (root: Expression, texts: readonly string[]) => {
   return texts.filter(text => acceptsText(machine, text))
 }
 
-test('whole numbers within bounds are those, and no others', () => {
+test('an integer grammar accepts exactly the integers within its bounds', () => {
   const texts = Array.from({ length: 2601 }, (_, i) => String(i - 1300))
   const bound = fc.integer({ min: -1250, max: 1250 })
   fc.assert(
@@ -29,7 +29,7 @@ test('whole numbers within bounds are those, and no others', () => {
   )
 })
 
-test('a number that is written lies within its bounds', () => {
+test('a number grammar accepts only numbers within its bounds', () => {
   const texts = Array.from({ length: 4001 }, (_, i) => String((i - 2000) / 100))
   const bound = fc.integer({ min: -150, max: 150 }).map(tenths => tenths / 10)
   fc.assert(
@@ -56,7 +56,7 @@ test.each([
   '\\p{Lu}+',
   '(?:a|b){0,2}$',
   '^\\u{1F600}|q',
-])('the regular expression %s matches what it does elsewhere', source => {
+])('the regular expression %s matches the same texts as RegExp', source => {
   const letters = ['a', 'b', 'x', 'y', 'z', 'é', 'ă', 'Ț', '7', '_', ' ', '\n', '😀', 'q', 'A']
   const texts = [
     '',
@@ -71,7 +71,7 @@ test.each([
   )
 })
 
-test('characters of a range are those of its code points, in UTF-8', () => {
+test('a character range accepts exactly its code points in UTF-8', () => {
   const edges = [0, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff, 0x1_0000, 0x10_fffe, 0x10_ffff]
   const points = edges.flatMap(edge => [edge - 1, edge, edge + 1]).filter(p => p >= 0 && p <= 0x10ffff)
   const valid = points.filter(point => point < 0xd800 || point > 0xdfff)
@@ -87,12 +87,12 @@ test('characters of a range are those of its code points, in UTF-8', () => {
     }
 })
 
-test('a name that is taken is not written again', () => {
+test('stringNot excludes the names already used', () => {
   const texts = ['""', '"a"', '"ab"', '"abc"', '"b"', '"\\n"', '"\\""']
   expect(accepts(stringNot(['a', 'abc', '\n']), texts)).toEqual(['""', '"ab"', '"b"', '"\\""'])
 })
 
-test('a mask has the tokens whose bytes may come next, and no others', () => {
+test('a mask contains exactly the tokens whose bytes may come next', () => {
   const words = ['a', 'b', 'ab', 'aab', 'ba', 'aa', '', 'c', 'ab']
   const trie = createTokenTrie(words.length, token => new TextEncoder().encode(words[token] ?? ''))
   const machine = createMachine(parseEbnf('root ::= "a"+ "b" # one\n'))
@@ -113,7 +113,7 @@ const COUNTED = [
   '(a?b?){4,8}c',
   'é{6}a{4,6}',
 ]
-test.each(COUNTED)('a mask is the same when counts beyond its longest token are left out: %s', source => {
+test.each(COUNTED)('ignoring counts beyond the longest token does not change a mask: %s', source => {
   const words = ['a', 'b', 'c', 'é', '"', 'ab', 'bb', 'bc', 'ca', 'aab', 'aab"', 'aaaa', 'bbbc', 'éa', 'éé']
   const trie = createTokenTrie(words.length, token => new TextEncoder().encode(words[token] ?? ''))
   expect(trie.maxTokenBytes).toBe(4)
@@ -141,11 +141,11 @@ test('a long string of counted characters has few masks', () => {
     near.add(machine.within(state, 4))
     state = machine.step(state, 97) ?? state
   }
-  // Far from both bounds, near the lower one, between them, near the upper one.
+  // Far from both bounds, near the lower one, between them, and near the upper one.
   expect(near.size).toBeLessThan(12)
 })
 
-test('a text with many readings is followed, up to a limit', () => {
+test('parses a text in many ways, up to a limit', () => {
   const nested = createMachine(parseEbnf('root ::= "x" root "y" | "x" root "z" | "w"'))
   expect(acceptsText(nested, `${'x'.repeat(9)}w${'yz'.repeat(4)}y`)).toBe(true)
   expect(() => acceptsText(nested, `${'x'.repeat(60)}w${'y'.repeat(60)}`)).toThrow(/ways to parse one text/)

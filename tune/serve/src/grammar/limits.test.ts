@@ -1,4 +1,6 @@
-/** What a client may send and what it may cost: each source is kept, or refused before it takes long. */
+/**
+ * Cost limits of the forms that a client may send: each one is accepted, or rejected before it takes long.
+ */
 import { expect, test } from 'vitest'
 import { parseEbnf } from './ebnf.ts'
 import { GrammarError } from './expression.ts'
@@ -20,7 +22,7 @@ const chain = (levels: number, step: (below: object) => object) => {
 }
 const within = (levels: number, wrap: (inner: object) => object) =>
   Array.from({ length: levels }).reduce<object>(inner => wrap(inner), { type: 'null' })
-/** A busy machine stretches the time by the clock, and hardly this one. */
+/** A busy machine delays wall-clock time, but hardly changes CPU time. */
 const cpuMs = () => process.cpuUsage().user / 1000
 const bothOf = (below: object) => ({ allOf: [below, below] })
 const either = (below: object) => ({ anyOf: [below, below] })
@@ -58,13 +60,13 @@ test.each<[string, object]>([
       ].join('\n'),
     },
   ],
-])('%s is refused before it takes long', (_, source) => {
+])('rejects quickly: %s', (_, source) => {
   const start = cpuMs()
   expect(() => formOf('schema' in source ? { kind: 'schema', ...source } : source)).toThrow(GrammarError)
   expect(cpuMs() - start).toBeLessThan(5000)
 })
 
-test('what a schema says twice is worked out once', () => {
+test('compiles repeated parts of a schema only once', () => {
   const start = cpuMs()
   for (const schema of [
     chain(30, bothOf)(true),
@@ -78,11 +80,11 @@ test('what a schema says twice is worked out once', () => {
   expect(cpuMs() - start).toBeLessThan(5000)
 })
 
-test('a reference that is no percent-encoded text is refused by its name', () => {
+test('rejects a reference with invalid percent-encoding by name', () => {
   expect(() => formOf({ kind: 'schema', schema: { $ref: '#/%' } })).toThrow(/\$ref has "%"/)
 })
 
-test('a pattern of names is matched in time that has a bound, and refused where it is none', () => {
+test('matches a pattern of names in bounded time and rejects an invalid one', () => {
   const named = (pattern: string, name: string) => ({
     kind: 'schema',
     schema: { properties: { [name]: {} }, patternProperties: { [pattern]: { type: 'integer' } } },
@@ -103,7 +105,7 @@ const refusal = (schema: Schema) => {
   }
 }
 
-test('what one part of allOf says of all properties holds beside patterns of another', () => {
+test('rejects allOf with additionalProperties in one part and patternProperties in another', () => {
   const open = { patternProperties: { '^a': { type: 'integer' } } }
   expect(refusal({ type: 'object', allOf: [open, { additionalProperties: false }] })).toMatch(
     /^patternProperties with properties/,
@@ -118,11 +120,11 @@ test.each<[Schema, string]>([
   [{ maxItems: 2.5 }, 'maxItems must be a whole number of at least 0, got 2.5'],
   [{ minLength: -1 }, 'minLength must be a whole number of at least 0, got -1'],
   [{ required: [1] }, 'required must be a list of property names, got 1'],
-])('%j, which the grammar would not keep, is refused', (schema, why) => {
+])('rejects %j, which the grammar cannot enforce', (schema, why) => {
   expect(refusal(schema)).toContain(why)
 })
 
-test('one of thousands of texts is written to its end', () => {
+test('completes one of thousands of texts', () => {
   const texts = Array.from({ length: 2500 }, (_, i) => `text ${i * 7919}`)
   for (const source of [
     { kind: 'choice', texts },
@@ -145,7 +147,7 @@ test('one of thousands of texts is written to its end', () => {
   ])
 })
 
-test('a form with more ways to go on than are followed is refused before an answer begins', () => {
+test('rejects a form with too many alternatives at one position before an answer starts', () => {
   const names = Array.from({ length: 1500 }, (_, i) => `name ${i}`)
   const properties = Object.fromEntries(names.map(name => [name, { type: 'null' }]))
   expect(() => formOf({ kind: 'schema', schema: { type: 'object', properties } })).toThrow(GrammarError)
@@ -153,7 +155,7 @@ test('a form with more ways to go on than are followed is refused before an answ
   expect(() => formOf({ kind: 'regex', pattern: cases })).toThrow(/4096 alternatives at one position/)
 })
 
-test('a mask that takes too long ends its own answer with the reason', () => {
+test('a mask that takes too long fails only its own answer, with the reason', () => {
   const words = Array.from({ length: 4096 }, (_, i) =>
     new TextEncoder().encode(i.toString(2).padStart(12, '0').replaceAll('0', 'a').replaceAll('1', 'z')),
   )
@@ -174,7 +176,7 @@ test('a mask that takes too long ends its own answer with the reason', () => {
   expect((cpuMs() - start) / (steps + 1)).toBeLessThan(2000)
 })
 
-test('states that are no longer needed are let go', () => {
+test('releases states that are no longer needed', () => {
   const machine = createMachine(parseEbnf('root ::= [a-z]{0,100000}'))
   let state: State = machine.start
   for (let i = 0; i < 20_000; i++) state = machine.step(state, 0x61) ?? state
@@ -184,7 +186,7 @@ test('states that are no longer needed are let go', () => {
   expect(machine.step(state, 0x7a)?.accepts).toBe(true)
 })
 
-test('letters of every script in a long text stay within the budget of a mask', () => {
+test('letters of every script in a long text stay within the time limit of a mask', () => {
   const words = Array.from({ length: 20_000 }, (_, i) =>
     new TextEncoder().encode((i * 7919).toString(36).padStart(8 + (i % 24), 'aăбя한')),
   )

@@ -7,7 +7,7 @@ const call = (id: string, name: string) => ({
   function: { name, arguments: '{}' },
 })
 
-test('a message of several calls becomes one for each, with its result behind it', () => {
+test('splits a message with several calls into one per call, each followed by its result', () => {
   const made = toHarmony([
     { role: 'user', content: 'both' },
     {
@@ -31,7 +31,7 @@ test('a message of several calls becomes one for each, with its result behind it
   ])
 })
 
-test('thoughts have the name that the template knows; a message of one call is left as it is', () => {
+test("renames reasoning to the template's key and keeps a message with one call unchanged", () => {
   const given = [
     { role: 'assistant', content: '', reasoning_content: 'so', tool_calls: [call('a', 'f')] },
     { role: 'tool', content: 'x' },

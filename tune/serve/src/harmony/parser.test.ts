@@ -1,4 +1,4 @@
-/** Answers that openai-harmony has read (test/reference/make_harmony.py), whole and in pieces of any size. */
+/** Answers parsed by openai-harmony (test/reference/make_harmony.py), whole and in pieces of any size. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { ChatEvent } from '../chat-parser.ts'
@@ -37,7 +37,7 @@ const piecesOf = (text: string, size: number) =>
   Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
 
 /** Promise T6: Harmony answers parse as in openai-harmony, streamed or whole. */
-test('200 answers mean what openai-harmony makes of them, whole and in pieces of 1, 3 and 7 characters', () => {
+test('200 answers parse as in openai-harmony, whole and in pieces of 1, 3 and 7 characters', () => {
   expect(cases).toHaveLength(200)
   for (const one of cases) {
     const text = markedOf(one)
@@ -52,13 +52,13 @@ test('200 answers mean what openai-harmony makes of them, whole and in pieces of
   }
 })
 
-test('text without a message is given back, and so are calls where no tools were offered', () => {
+test('returns text without a message, and calls without offered tools, as content', () => {
   expect(read(['just ', 'words']).content).toBe('just words')
   const call = withMarkers('<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}')
   expect(read([call], '', false)).toEqual({ reasoning: '', content: '{"a":1}', calls: [] })
 })
 
-test('an answer goes on in the message that the prompt has begun', () => {
+test('an answer continues the message that the prompt opened', () => {
   const prompt = `<|start|>user<|message|>hi<|end|><|start|>assistant${FINAL}Hel`
   expect(read(['lo', withMarkers('<|return|>')], openedIn(prompt))).toEqual({
     reasoning: '',

@@ -1,4 +1,4 @@
-/** Adapters whose files do not fit the model: each is refused by name, and changes nothing for the others. */
+/** Adapters whose files do not fit the model: each is rejected by name and changes no other adapter. */
 import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -172,7 +172,7 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
   ],
   'no tensors': [files => void (files.tensors.length = 0), 'has no tensors'],
   'a file that is larger than any adapter of the model': [
-    // Twice the length of the header's maximum and more; the file is sparse in memory of the test alone.
+    // More than twice the maximum length of a header; only the test's memory is sparse.
     added(`${Q}.large`, [30_000_000]),
     'adapters of this base model have at most',
   ],
@@ -202,7 +202,7 @@ let unexpected = 0
 afterAll(() => tally('adapters that do not fit', tried, unexpected))
 
 /** Promise T6.5: An adapter that does not fit is rejected by tensor and shape and changes no other answer. */
-test('an adapter that does not fit is refused by tensor and shape, and no answer changes', async () => {
+test('rejects an adapter that does not fit by tensor and shape, and no answer changes', async () => {
   const before = {
     base: await logprobs('base'),
     wide: await logprobs('wide'),
@@ -225,15 +225,15 @@ test('an adapter that does not fit is refused by tensor and shape, and no answer
     narrow: await logprobs('narrow'),
   }
   expect(after).toEqual(before)
-  // Every slot can still be used, by another adapter each.
+  // Every slot can still be used by another adapter.
   expect((await load('third', at('sound'))).status).toBe(200)
   await Promise.all(['wide', 'narrow', 'third'].map(logprobs))
   expect((await unload('third')).status).toBe(200)
 })
 
 /** Promise T6.5: An adapter that failed to load occupies no slot. */
-test('a slot is free again after its adapter could not be written', async () => {
-  // Every number is finite, and the lengths of the rows of W + BA are not; that is found while writing.
+test('a slot is free after its adapter failed to load', async () => {
+  // Every number is finite, but the row lengths of W + BA are not, which is detected while writing.
   await writeChanged('huge', files => {
     filled(`${Q}.lora_A.weight`, 1e30)(files)
     filled(`${Q}.lora_B.weight`, 1e30)(files)
@@ -250,7 +250,7 @@ test('a slot is free again after its adapter could not be written', async () => 
   expect((await unload('third')).status).toBe(200)
 })
 
-test('a named pipe in place of an adapter’s file does not stop the server', async () => {
+test('a named pipe instead of an adapter’s file does not block the server', async () => {
   for (const file of ['adapter_config.json', 'adapter_model.safetensors']) {
     await writeChanged(`pipe-${file}`, () => undefined)
     execFileSync('rm', [join(at(`pipe-${file}`), file)])

@@ -1,6 +1,6 @@
 /**
- * Requests that are made to cost as much as possible. Each has an answer below 500, and none of them works
- * for long without a turn of the event loop, so that others are answered meanwhile.
+ * Requests that cost as much as possible. Each gets a status below 500, and none blocks the event loop for
+ * long, so that other requests are answered meanwhile.
  */
 import { afterAll, expect, test } from 'vitest'
 import { everyNth } from '@cairn-tune/ops/test/sample'
@@ -8,7 +8,7 @@ import { openFixture } from '../server-fixture.ts'
 import { attempts, tally } from './attacks.ts'
 import { measureLoopDelay } from './loop-delay.ts'
 
-/** The longest was 0.2 s where it was measured; this is processor time, and some processors are slower. */
+/** The measured maximum was 0.2 s; this is CPU time, and some processors are slower. */
 const MAX_LOOP_DELAY_MS = 400
 
 const template =
@@ -31,7 +31,7 @@ const chain = (levels: number, step: (below: object) => object) => ({
   $ref: `#/$defs/a${levels}`,
 })
 
-/** Bodies, made when they are sent; a text is a body as it stands. */
+/** Bodies, created when they are sent; a string is sent as it is. */
 const COMPLETIONS: Record<string, () => object | string> = {
   'a prompt of 8 MB of words': () => ({ prompt: 'ana are mere '.repeat(600_000) }),
   'a prompt of 8 MB of spaces': () => ({ prompt: ' '.repeat(8 * MB - 20) }),
@@ -201,7 +201,7 @@ const BOMBS = Object.entries(ROUTES).flatMap(([path, bodies]) =>
 
 /** Promise T6.8: No request blocks other requests. */
 test.for(attempts(0, 1) === 1 ? BOMBS : everyNth(3, BOMBS))(
-  '%s: %s does not hold up other requests',
+  '%s: %s does not block other requests',
   async ([path, name, make]) => {
     const made = make()
     const body = Buffer.from(typeof made === 'string' ? made : JSON.stringify(made))

@@ -1,4 +1,4 @@
-/** Broken connections, some hundreds at once: the server stays up, and others are answered meanwhile. */
+/** Hundreds of broken connections at once: the server stays up and answers others meanwhile. */
 import { connect, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { openFixture } from '../server-fixture.ts'
@@ -75,7 +75,7 @@ const BREAKS: Record<string, Break> = {
     void socket.write('GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(300)),
 }
 
-/** Opens a connection and breaks it; resolves when the bytes were handed over. */
+/** Opens a connection and breaks it; resolves when the bytes are sent. */
 function breakOne(how: Break, i: number): Promise<void> {
   return new Promise(resolve => {
     const socket = connect(Number(port), '127.0.0.1', () => {
@@ -99,7 +99,7 @@ const running = async (): Promise<number> => {
 }
 
 /** Promise T6.9: Broken connections do not stop the inference server. */
-test('hundreds of broken connections do not stop the server, and others are answered', async () => {
+test('hundreds of broken connections neither stop the server nor block other requests', async () => {
   const rounds = attempts(15, 100)
   const all = Object.values(BREAKS).flatMap(how =>
     Array.from({ length: rounds }, (_, i) => [how, i] as const),
@@ -123,18 +123,18 @@ test('hundreds of broken connections do not stop the server, and others are answ
       `${max.toFixed(0)} ms, ${ms.toFixed(0)} ms without a turn`,
   )
   tally('broken connections', all.length, max < 10_000 ? 0 : 1)
-  // Processor time of this thread, and a generous bound for a machine that does other things too.
+  // CPU time of this thread, with a generous bound for a busy machine.
   expect(ms).toBeLessThan(1000)
   expect(max).toBeLessThan(10_000)
   for (const socket of open) socket.destroy()
-  // What left is not generated for.
+  // Nothing is generated for closed connections.
   await expect.poll(running).toBe(0)
   const { status } = await server.post('/v1/completions', { prompt: 'a', max_tokens: 2 })
   expect(status).toBe(200)
   expect(lines.filter(line => line.includes('Error'))).toEqual([])
 })
 
-test('a connection that sends no whole request is closed', async () => {
+test('closes a connection that sends no complete request', async () => {
   const strict = await openFixture({ headersTimeoutMs: 40 })
   const beginnings = ['', 'GET', whole.slice(0, 60), head(10), head(10) + '{"']
   const ends = beginnings.map(

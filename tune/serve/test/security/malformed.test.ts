@@ -1,4 +1,4 @@
-/** Requests that are not well formed: every one has an answer below 500, and the server goes on. */
+/** Malformed requests: every one gets a status below 500, and the server keeps working. */
 import { connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { PARAMETERS } from '../../src/parameters/tables.ts'
@@ -24,21 +24,21 @@ function createRandom(state: number): (below: number) => number {
   }
 }
 
-/** Sends bytes on a connection of their own and gives the status of the answer; 0 where there is none. */
+/** Sends bytes on a new connection and returns the status of the answer, or 0 without one. */
 function send(bytes: Buffer): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), '127.0.0.1')
     const parts: Buffer[] = []
     const limit = setTimeout(() => reject(new Error(`no end after ${JSON.stringify(String(bytes))}`)), 60_000)
     socket.on('data', part => parts.push(part))
-    // A reset after the answer is the server's way to end a connection of rubbish.
+    // The server ends a connection with invalid data by a reset after the answer.
     socket.on('error', () => undefined)
     socket.on('close', () => {
       clearTimeout(limit)
       const text = Buffer.concat(parts).toString('latin1')
       resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text })
     })
-    // A client that ends its side has left, so this one does not.
+    // A client that ends its side counts as disconnected, so this one does not end it.
     socket.write(bytes)
   })
 }
@@ -59,7 +59,7 @@ const PATHS = [
   '/detokenize',
 ]
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'QUERY', 'PROPFIND']
-/** Ends of a path: malformed percent-encodings, other encodings, and what a URL parser may refuse. */
+/** Path suffixes: malformed percent-encodings, other encodings, and what a URL parser may reject. */
 const ENDS = [
   '%',
   '%%',
@@ -134,7 +134,7 @@ const VALUES: unknown[] = [
   { grammar: 'root ::= ' },
   { choice: [''] },
 ]
-/** Values that are near to what a key takes, so that most of a body is read. */
+/** Values close to valid ones, so that most of a body is read. */
 const LIKELY: unknown[] = [null, true, false, 0, 1, 2, 0.5, 'a', 'auto', 'required', ['a'], [65], [1, 2], {}]
 const LIKELY_OF: Record<string, unknown[]> = {
   messages: [
@@ -264,7 +264,7 @@ async function tryAll(part: string, all: readonly Attempt[]): Promise<void> {
     for (let next = queue.pop(); next; next = queue.pop()) {
       const { status } = await send(bytesOf(next))
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
-      // 501 is the answer of Node itself to an encoding of the body that it does not know.
+      // Node itself answers 501 to an unknown encoding of the body.
       if (status === 500 || status > 501 || status === 0)
         wrong.push(`${status} for ${next.line} ${next.headers.join(' | ')} ${next.body.toString()}`)
     }
@@ -280,17 +280,17 @@ async function tryAll(part: string, all: readonly Attempt[]): Promise<void> {
   expect(wrong.slice(0, 5), `seed ${seed}\n${lines.slice(0, 5).join('\n')}`).toEqual([])
 }
 
-test('malformed paths and targets have an answer below 500', async () => {
+test('malformed paths and targets get a status below 500', async () => {
   await tryAll('malformed paths', targetAttempts())
 })
-test('every method on every route has an answer below 500', async () => {
+test('every method on every route gets a status below 500', async () => {
   await tryAll('methods', methodAttempts())
 })
-test('odd headers have an answer below 500', async () => {
+test('odd headers get a status below 500', async () => {
   await tryAll('odd headers', headerAttempts())
 })
 /** Promise T6.9: Malformed paths, methods, headers and bodies get a status below 500. */
-test('odd values of every key have an answer below 500', async () => {
+test('odd values of every key get a status below 500', async () => {
   const random = createRandom(seed)
   await tryAll(
     'odd bodies',

@@ -1,4 +1,4 @@
-/** Attempts of other kinds against the server: keys, framing, names, what one client can do to others. */
+/** Other attacks on the server: keys, framing, names, and effects of one client on others. */
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -35,7 +35,7 @@ const ask = (model: string, extra: object = {}) =>
   })
 const answer = (reply: { body: never }) => (reply.body as Completion).choices[0]
 
-/** All bytes that come back on a connection of its own, until it is closed or `isWhole`. */
+/** All bytes that a new connection receives, until it is closed or `isWhole`. */
 function exchange(bytes: string, isWhole: (text: string) => boolean = () => false): Promise<string> {
   return new Promise(resolve => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(bytes))
@@ -50,7 +50,7 @@ function exchange(bytes: string, isWhole: (text: string) => boolean = () => fals
   })
 }
 
-test('no other text than a key is a key, wherever it is sent', async () => {
+test('only the exact key is accepted, and only in the authorization header', async () => {
   const wrong = [
     '',
     'Bearer',
@@ -82,7 +82,7 @@ test('no other text than a key is a key, wherever it is sent', async () => {
       const { status } = await fetch(keyed.url + path, { headers })
       if (status !== 401) opened.push(`${authorization} ${path}: ${status}`)
     }
-  // The routes that are open are open by their whole path only.
+  // The open routes are open only by their exact path.
   for (const path of ['/health/', '/health/../v1/models', '/HEALTH', '/ping;/v1/models', '/version%2f'])
     if ((await fetch(keyed.url + path)).status === 200) opened.push(path)
   tally('keys', wrong.length * paths.length + 5, opened.length)
@@ -92,7 +92,7 @@ test('no other text than a key is a key, wherever it is sent', async () => {
   ).toBe(200)
 })
 
-test('one request is never read as two', async () => {
+test('never reads one request as two', async () => {
   const head = (path: string, headers: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`
   const second = `${head('/v1/unload_lora_adapter', 'Content-Length: 20')}{"lora_name":"wide"}`
@@ -122,7 +122,7 @@ test('one request is never read as two', async () => {
   expect(isThere).toBe(true)
 })
 
-test('a name of an adapter is a name and nothing else', async () => {
+test("an adapter's name has no other effect", async () => {
   const names = [
     '__proto__',
     'constructor',
@@ -161,14 +161,14 @@ test('a name of an adapter is a name and nothing else', async () => {
 })
 
 /** Promise T6.5: A name reassigned to another adapter returns only that adapter's answers. */
-test('a name that is given to another adapter has none of the answers of the first', async () => {
+test('a reused name never returns answers of the previous adapter', async () => {
   const expected = { wide: answer(await ask('wide')), narrow: answer(await ask('narrow')) }
   const rounds = attempts(6, 100)
   let wrong = 0
   for (let round = 0; round < rounds; round++) {
     const which = round % 2 === 0 ? 'wide' : 'narrow'
     expect((await load('turn', which)).status).toBe(200)
-    // The prompt of the adapter before is in the cache, under the same name.
+    // The cache contains the prompt of the previous adapter under the same name.
     const replies = await Promise.all([ask('turn'), ask('turn'), ask('turn', { max_tokens: 3 })])
     for (const reply of replies.slice(0, 2))
       if (JSON.stringify(answer(reply)) !== JSON.stringify(expected[which])) wrong++
@@ -178,7 +178,7 @@ test('a name that is given to another adapter has none of the answers of the fir
   expect(wrong).toBe(0)
 })
 
-test('of many loads of one name at once one succeeds, and the slot is free afterwards', async () => {
+test('one of many concurrent loads of a name succeeds, and its slot is free after the unload', async () => {
   for (let round = 0; round < attempts(2, 20); round++) {
     const replies = await Promise.all(Array.from({ length: 30 }, () => load('race', 'wide')))
     const loaded = replies.filter(({ status }) => status === 200).length
@@ -191,7 +191,7 @@ test('of many loads of one name at once one succeeds, and the slot is free after
   ])
 })
 
-test('requests that are left at once leave no work and no memory of the cache behind', async () => {
+test('abandoned requests leave no running work and no cache memory', async () => {
   const metric = async (name: string) =>
     Number(
       new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(
@@ -226,7 +226,7 @@ test('requests that are left at once leave no work and no memory of the cache be
   expect((await ask('narrow')).status).toBe(200)
 })
 
-test('a template of the client, or variables in place of its parts, read nothing of the server', async () => {
+test("a client's template or template variables cannot read server data", async () => {
   const chat = (extra: object) =>
     server.post('/v1/chat/completions', {
       messages: [{ role: 'user', content: 'a' }],
@@ -251,7 +251,7 @@ test('a template of the client, or variables in place of its parts, read nothing
   expect(statuses[0]).toBe(400)
 })
 
-test('hundreds of different forms at once are all answered', async () => {
+test('answers hundreds of concurrent requests with different forms', async () => {
   const count = attempts(60, 600)
   const form = (i: number) => ({
     structured_outputs: { regex: `[a-z]{1,${10 + i}}${i}` },

@@ -1,4 +1,7 @@
-/** A web page on the same machine: it can send requests to a server without a key, and must have no effect. */
+/**
+ * A web page in a browser on the same machine: it can send requests to a server without a key and must have
+ * no effect.
+ */
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -14,7 +17,7 @@ const { port, host } = new URL(server.url)
 type Sent = { method?: string; path: string; headers?: Record<string, string>; body?: string }
 type Reply = { status: number; text: string; headers: NodeJS.Dict<string | string[]> }
 
-/** fetch sets Host and forbids Origin, so requests are made by hand. */
+/** fetch sets Host and forbids Origin, so requests are built by hand. */
 function send({ method = 'POST', path, headers = {}, body = '' }: Sent): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -46,7 +49,7 @@ const COMMANDS = [
   ['/detokenize', JSON.stringify({ tokens: [1] })],
 ] as const
 
-/** Types that a page may send without a preflight, and forms that a lax check takes for JSON. */
+/** Types that a page may send without a preflight, and variants that a lax check accepts as JSON. */
 const OTHER_TYPES = [
   'text/plain',
   'text/plain; application/json',
@@ -89,7 +92,7 @@ async function names(): Promise<string[]> {
   return data.map(({ id }) => id)
 }
 
-test('a body of another type than JSON is refused on every route, and has no effect', async () => {
+test('rejects a body of another type than JSON on every route, without effect', async () => {
   const wrong: string[] = []
   for (const type of OTHER_TYPES)
     for (const [path, body] of COMMANDS) {
@@ -104,7 +107,7 @@ test('a body of another type than JSON is refused on every route, and has no eff
 })
 
 /** Promise T6.7: A web page of another origin cannot command the server. */
-test('a page of another origin is refused on every route, and has no effect', async () => {
+test('rejects a page of another origin on every route, without effect', async () => {
   const wrong: string[] = []
   for (const origin of FOREIGN_ORIGINS)
     for (const [path, body] of COMMANDS) {
@@ -123,7 +126,7 @@ test('a page of another origin is refused on every route, and has no effect', as
 })
 
 /** Promise T6.7: A site whose name resolves to this machine cannot use the server. */
-test('a name that only resolves to this machine is refused, also with its own origin', async () => {
+test('rejects a foreign host name that resolves to this machine, also with its own origin', async () => {
   const wrong: string[] = []
   for (const foreign of FOREIGN_HOSTS)
     for (const sent of [
@@ -144,7 +147,7 @@ test('a name that only resolves to this machine is refused, also with its own or
     expect((await send({ method: 'GET', path: '/v1/models', headers: { host: own } })).status, own).toBe(200)
 })
 
-test('an origin that is allowed may use the server, and its host is one that the server answers to', async () => {
+test('an allowed origin may use the server, and its host name is accepted', async () => {
   const allowed = await openFixture({ allowedOrigins: ['https://app.example'] })
   const ask = (headers: Record<string, string>) =>
     fetch(`${allowed.url}/v1/models`, { headers }).then(({ status }) => status)
@@ -165,7 +168,7 @@ test('an origin that is allowed may use the server, and its host is one that the
 })
 
 /** Promise T6.7: Over a network, changing adapters requires an API key. */
-test('on an address that others reach, adapters are changed only with a key', async () => {
+test('on a public address, changing adapters requires a key', async () => {
   const lines: string[] = []
   const open = await openFixture({ host: '0.0.0.0', log: line => lines.push(line) })
   const local = open.url.replace('0.0.0.0', '127.0.0.1')
@@ -188,7 +191,7 @@ test('on an address that others reach, adapters are changed only with a key', as
   await keyed.close()
 })
 
-test('the list of models has names and no paths', async () => {
+test('the list of models contains names and no paths', async () => {
   const text = await (await fetch(`${server.url}/v1/models`)).text()
   expect(text).not.toContain(server.directory)
   const { data } = JSON.parse(text) as { data: ModelCard[] }
@@ -199,7 +202,7 @@ test('the list of models has names and no paths', async () => {
   ])
 })
 
-test('an adapter’s path that cannot be opened has one answer, whatever is there', async () => {
+test('an adapter path that cannot be opened gets the same answer, whatever exists there', async () => {
   const probes = [
     '/etc/passwd',
     '/etc/shadow',
