@@ -49,7 +49,7 @@ async function written(change: (json: Record<string, unknown>) => object = json 
   return inside
 }
 
-test('writes PEFT’s files, names and keys', async () => {
+test('writes the files, names and keys of PEFT', async () => {
   const inside = join(directory, 'out', 'adapter')
   await writeAdapter(inside, config, pair())
   expect((await readdir(inside)).toSorted()).toEqual(['adapter_config.json', 'adapter_model.safetensors'])
@@ -74,7 +74,7 @@ test('writes PEFT’s files, names and keys', async () => {
   })
 })
 
-test('what is written is read back the same, in f32 exactly and in bf16 where it fits', async () => {
+test('reads back the written adapter, exactly in f32 and in bf16 if representable', async () => {
   const inside = await written()
   const { scaleOf, ...rest } = await readAdapter(inside)
   expect(rest).toEqual({ ...config, use_rslora: false, use_dora: false, tensors: pair(), magnitudes: [] })
@@ -83,12 +83,12 @@ test('what is written is read back the same, in f32 exactly and in bf16 where it
   expect((await readAdapter(inside)).tensors).toEqual(pair())
 })
 
-test('rank-stabilised adapters have their own scale', async () => {
+test('rank-stabilised adapters scale by alpha over the square root of the rank', async () => {
   const { scaleOf } = await readAdapter(await written(json => ({ ...json, use_rslora: true })))
   expect(scaleOf(linear)).toBe(4)
 })
 
-test('ranks and alphas by pattern: the first name that fits a linear counts, as in PEFT', async () => {
+test('rank and alpha patterns use the first matching name, as in PEFT', async () => {
   const patterns = {
     rank_pattern: { 'layers.3.self_attn.q_proj': 4, q_proj: 9, up_proj: 6 },
     alpha_pattern: { proj: 1, q_proj: 12 },
@@ -101,7 +101,7 @@ test('ranks and alphas by pattern: the first name that fits a linear counts, as 
   ])
 })
 
-test('DoRA’s lengths of rows are written by PEFT’s name and read back; one that is missing is named', async () => {
+test('writes DoRA magnitudes with PEFT’s names, reads them back, and names a missing one', async () => {
   const inside = await mkdtemp(join(directory, 'dora-'))
   const name = `${linear}.lora_magnitude_vector`
   const magnitude = { name, shape: [10] as const, values: Float32Array.from({ length: 10 }, (_, i) => i + 1) }
@@ -122,13 +122,13 @@ test.each([
   ['whole modules', { modules_to_save: ['lm_head'] }],
   ['patterns that are no names', { rank_pattern: { 'q_proj|k_proj': 8 } }],
   ['the same of alphas', { alpha_pattern: { '.*q_proj': 16 } }],
-])('refuses %s, naming the key', async (_, over) => {
+])('rejects %s and names the key', async (_, over) => {
   await expect(readAdapter(await written(json => ({ ...json, ...over })))).rejects.toThrow(
     Object.keys(over)[0],
   )
 })
 
-test('refuses matrices that do not belong together', async () => {
+test('rejects missing, foreign and mismatched matrices', async () => {
   const inside = await written(json => ({ ...json, r: 8 }))
   await expect(readAdapter(inside)).rejects.toThrow('lora_A.weight" is (4, 6), expected rank 8')
   const weights = join(inside, 'adapter_model.safetensors')
@@ -152,7 +152,7 @@ test('refuses matrices that do not belong together', async () => {
   )
 })
 
-test('a run starts with B zero and A uniform within 1/√inputs, each by its own name', () => {
+test('initialises B with zeros and A uniformly within 1/√inputs, seeded by name', () => {
   const matrices = [0, 1].flatMap(layer => [
     { name: `model.layers.${layer}.mlp.up_proj.lora_A.weight`, shape: [16, 1024] as const },
     { name: `model.layers.${layer}.mlp.up_proj.lora_B.weight`, shape: [64, 16] as const },

@@ -1,4 +1,4 @@
-/** On which card a run computes, or that it stays on the processor; the cards are made up. */
+/** Selection of the card for a run, or of the processor; the cards are fakes. */
 import type { Card, CudaEngine, Engine } from '@cairn-tune/native'
 import { expect, test } from 'vitest'
 import { chooseEngine, type ChooseOptions, type Machine } from './choose-engine.ts'
@@ -12,7 +12,7 @@ const large: FakeCard = { name: 'large', free: 80 * GiB }
 const emulated: FakeCard = { name: 'made of software', free: 80 * GiB, isEmulated: true }
 const broken: FakeCard = { name: 'broken', free: 80 * GiB, fault: 'none was found: put nvcc on the PATH' }
 
-/** A machine with these cards, or without a driver; what was opened of it and is not closed. */
+/** A machine with these cards, or without a driver, and the engines that are still open. */
 function machineWith(cards: readonly FakeCard[] | undefined): { machine: Machine; open: string[] } {
   const open: string[] = []
   const engine = (isa: string, freeBytes?: number) => {
@@ -83,11 +83,11 @@ test.each([
   ['cuda', [small, large], 'cuda:0 small', []],
   ['cuda:1', [small, large], 'cuda:1 large', []],
   ['cuda', [emulated], 'cuda:0 made of software', []],
-])('%s of %j is %s', async (device, cards, chosen, said) => {
+])('device %s with cards %j selects %s', async (device, cards, chosen, said) => {
   const { place, notes, open } = await choose(cards, { device })
   expect(place.engine.isa).toBe(chosen)
   expect(notes).toEqual(said)
-  // Nothing else holds a card's memory.
+  // No other engine occupies a card's memory.
   expect(open).toEqual([chosen])
 })
 
@@ -100,11 +100,11 @@ test.each([
     'device cuda:2: GPU 2 does not exist; use device cuda:0 (small) or cuda:1 (large) or cpu',
   ],
   ['cuda', [broken, large], 'device cuda: none was found: put nvcc on the PATH'],
-])('%s of %j is an error that says what would do', async (device, cards, message) => {
+])('device %s with cards %j is an error that names valid devices', async (device, cards, message) => {
   await expect(choose(cards, { device })).rejects.toThrow(message)
 })
 
-test('a base that stays on the disk is for the processor', async () => {
+test('offload: disk requires the processor', async () => {
   const { place } = await choose([large], { offload: 'disk' })
   expect(place.engine.isa).toBe(processor)
   await expect(choose([large], { offload: 'disk', device: 'cuda:0' })).rejects.toThrow(
@@ -117,12 +117,12 @@ test.each([
   ['cuda', '20GiB', 20 * GiB],
   ['cuda', '200GiB', 80 * GiB],
   ['cpu', '1MiB', memoryBudget('1MiB')],
-])('%s within %s may take %d bytes', async (device, limit, bytes) => {
+])('a run on %s with limit %s may take %d bytes', async (device, limit, bytes) => {
   const { place } = await choose([large], { device, memory_limit: limit })
   expect(place.budgetBytes).toBe(bytes)
 })
 
-test('beside the run a card has what it keeps for itself, and the processor what Node takes', async () => {
+test("counts the card's own memory, or the memory of Node on the processor", async () => {
   const onCard = await choose([large], { device: 'cuda' })
   expect(onCard.place.processBytes()).toBe(GiB / 2)
   const onProcessor = await choose([large], { device: 'cpu' })

@@ -10,7 +10,7 @@ import { learningRateAt, warmupSteps, type Schedule } from './schedule.ts'
 
 const needed = ['--model', 'm', '--dataset', 'd']
 
-test('the defaults are those of the specification’s benchmark and accuracy runs', () => {
+test('the defaults match the benchmark and accuracy runs of the specification', () => {
   expect(readConfig({ flags: needed })).toMatchObject({
     recipe: 'bf16',
     max_seq_length: 2048,
@@ -26,7 +26,7 @@ test('the defaults are those of the specification’s benchmark and accuracy run
   })
 })
 
-test('reads YAML, and flags in every spelling win over it', () => {
+test('reads YAML, and flags in every spelling override it', () => {
   const yaml =
     'model: org/model\ndataset: data.jsonl\nlearning_rate: 1e-3\nwarmup_steps: 20\npacking: ' +
     'true\nrecipe: qfp8\n'
@@ -148,11 +148,11 @@ test.each([
     { flags: [...needed, '--memory_limit', '12'] },
     '--memory_limit: a size such as 12GiB, got "12"',
   ],
-])('refuses %s, saying where and what would be right', (_, given, message) => {
+])('rejects %s with the location and the fix', (_, given, message) => {
   expect(() => readConfig({ path: 'run.yaml', ...given })).toThrow(message)
 })
 
-test('patterns are maps in YAML and lists in flags', () => {
+test('reads patterns as maps in YAML and as lists in flags', () => {
   const yaml = 'model: m\ndataset: d\nrank_pattern: {q_proj: 8}\nalpha_pattern: {v_proj: 4}\n'
   expect(readConfig({ yaml, flags: ['--rank-pattern', 'q_proj=2, layers.1.mlp.up_proj=6'] })).toMatchObject({
     rank_pattern: { q_proj: 2, 'layers.1.mlp.up_proj': 6 },
@@ -160,7 +160,7 @@ test('patterns are maps in YAML and lists in flags', () => {
   })
 })
 
-test('names and numbers that people bring from other trainers are understood', () => {
+test('accepts names and number formats of other trainers', () => {
   const yaml = 'base_model: m\ndataset_name: d\nlr: 2e-4\nlora_r: 8\nepochs: 2\noptim: adamw_torch\n'
   const flags = ['--memory', '2GiB', '--max-length', '512', '--learning-rate', '2E-4']
   const more = ['--lr_scheduler', 'constant_with_warmup', '--warmup_ratio', '0.1']
@@ -183,12 +183,12 @@ test('names and numbers that people bring from other trainers are understood', (
   expect(Object.keys(UNSUPPORTED_KEYS).filter(key => CONFIG_KEYS.includes(key))).toEqual([])
 })
 
-test('nearest keys', () => {
+test('suggests the nearest key, or none', () => {
   expect(nearestKey('batch', ['per_device_train_batch_size', 'packing'])).toBeUndefined()
   expect(nearestKey('PACKIN', ['packing', 'seed'])).toBe('packing')
 })
 
-test('the schedule is that of transformers at every step', () => {
+test('the learning rate matches transformers at every step', () => {
   const cases = JSON.parse(
     readFileSync(new URL('../test/reference/schedule.json', import.meta.url), 'utf8'),
   ) as (Omit<Schedule, 'totalSteps' | 'learning_rate'> & { total_steps: number; rates: number[] })[]

@@ -4,7 +4,7 @@ import { lossChart, renderPng } from './loss-chart.ts'
 const falling = (from: number) =>
   Array.from({ length: 40 }, (_, i): [number, number] => [i + 1, from / (i + 1)])
 
-test('each run has its line, its smoothed line and its name; what is typed by people is escaped', () => {
+test("draws each run's line, smoothed line and name, and escapes user text", () => {
   const svg = lossChart(
     [
       { name: 'bf16 <b>', points: falling(4) },
@@ -18,7 +18,7 @@ test('each run has its line, its smoothed line and its name; what is typed by pe
   expect(svg).not.toContain('<b>')
 })
 
-test('every point lies in the picture, also of a run with one step or none', () => {
+test('every point is inside the picture, even for a run with one step or none', () => {
   for (const points of [falling(7), [[1, 3.2] as const], []]) {
     const svg = lossChart([{ name: 'run', points }], { title: 'run' })
     const numbers = [...svg.matchAll(/points="([^"]*)"/g)].flatMap(([, list = '']) =>
@@ -32,7 +32,7 @@ test('every point lies in the picture, also of a run with one step or none', () 
   }
 })
 
-test('the PNG is drawn with the font that comes along, so the title leaves ink', async () => {
+test('the PNG contains the title, drawn with the bundled font', async () => {
   const [titled, bare] = await Promise.all(
     ['Loss of a run', ''].map(title => renderPng(lossChart([], { title }))),
   )

@@ -60,7 +60,7 @@ let outputs = 0
 const newOutput = () => join(directory, `out-${outputs++}`)
 
 test.each([undefined, 12])(
-  'adds alpha / rank times B·A to the weights it is for, and copies the rest (shards of %s bytes)',
+  'adds alpha / rank times B·A to the adapted weights and copies the others (shards of %s bytes)',
   async maxShardBytes => {
     const output = newOutput()
     await mergeAdapter({ base: await makeModel([], maxShardBytes), adapter: await makeAdapter(), output })
@@ -82,7 +82,7 @@ test.each([undefined, 12])(
   },
 )
 
-test('an adapter of another model, a quantised base and a directory in use are refused first', async () => {
+test('rejects an adapter of another model, a quantised base and a directory in use', async () => {
   const base = await makeModel()
   const output = newOutput()
   await expect(

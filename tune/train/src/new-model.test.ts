@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-test('a new model is read like any other', async () => {
+test('a new model reads like any other', async () => {
   const config = await readModelConfig(model)
   expect(config).toEqual(configOfShape('tiny'))
   const weights = await openCheckpoint(model)
@@ -35,7 +35,7 @@ test('a new model is read like any other', async () => {
   await weights.close()
 })
 
-test('the same seed gives the same bytes, another seed others; a directory in use is refused', async () => {
+test('the seed determines the bytes, and a directory in use is rejected', async () => {
   const bytes = async (seed: number) => {
     const path = join(directory, `seed-${seed}`)
     await writeNewModel(path, 'tiny', seed)
@@ -49,7 +49,7 @@ test('the same seed gives the same bytes, another seed others; a directory in us
   )
 })
 
-test('its tokenizer has a token a byte, loses nothing, and knows what the assistant wrote', async () => {
+test("its tokenizer has one token per byte, is lossless, and marks the assistant's tokens", async () => {
   const tokenizer = await loadTokenizer(model)
   expect(tokenizer).toMatchObject({ vocabSize: BYTE_VOCABULARY, eosTokenId: 2, padTokenId: 0 })
   for (const text of ['Câte mere? 25 de mere!\n\n', '日本 🙂\u0000\u007f\u00ad', '  a  b ']) {
@@ -70,7 +70,7 @@ test('its tokenizer has a token a byte, loses nothing, and knows what the assist
   expect(tokenizer.decode(ids.filter((_, i) => isAssistant[i]))).toBe('7<|im_end|>\n')
 })
 
-test('its chat template shows tools, their results, and a call as the assistant wrote it', async () => {
+test('its chat template renders tools, their results, and calls as the assistant wrote them', async () => {
   const { chat } = await loadTokenizer(model)
   const call = { function: { name: 'add', arguments: { a: 1, b: 'ă "' } } }
   const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
@@ -102,7 +102,7 @@ test('its chat template shows tools, their results, and a call as the assistant 
     `${made}\n${made}<|im_end|>\n`,
     '<|im_start|>tool\n3<|im_end|>\n<|im_start|>assistant\n',
   ])
-  // Without tools nothing of this is there, and without a system turn the tools have one of their own.
+  // Without tools none of this is rendered, and without a system turn the tools get their own.
   expect(chat?.render({ messages: question })).toBe(
     '<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n',
   )
@@ -117,7 +117,7 @@ const parameters = (shape: ShapeName) =>
     0,
   )
 
-test('published shapes have the published numbers of parameters', () => {
+test('published shapes have the published parameter counts', () => {
   const millions = Object.fromEntries(
     (Object.keys(SHAPES) as ShapeName[]).map(shape => [shape, Math.round(parameters(shape) / 1e6)]),
   )
@@ -142,7 +142,7 @@ test('published shapes have the published numbers of parameters', () => {
   expect(parameters('small')).toBeLessThan(6e6)
 })
 
-test('projections may be stored in NVFP4, and experts of gpt-oss are in MXFP4: random codes of the spread', async () => {
+test('stores projections in NVFP4 and gpt-oss experts in MXFP4 with random codes of the initial spread', async () => {
   const spreads: Record<string, number> = {}
   const sizes = {
     hidden_size: 64,
@@ -175,6 +175,6 @@ test('projections may be stored in NVFP4, and experts of gpt-oss are in MXFP4: r
     await checkpoint.close()
   }
   expect(spreads['nvfp4']).toBeCloseTo(0.02, 3)
-  // MXFP4 has powers of two alone as scales.
+  // MXFP4 scales are powers of two.
   expect(spreads['mxfp4']).toBeCloseTo(0.0229, 3)
 })

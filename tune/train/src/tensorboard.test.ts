@@ -7,12 +7,12 @@ import { crc32c, openEventFile } from './tensorboard.ts'
 const directory = mkdtempSync(join(tmpdir(), 'cairn-events-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('sums are CRC-32C', () => {
+test('checksums are CRC-32C', () => {
   expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
   expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa)
 })
 
-/** Lengths and sums of records, as TensorFlow's reader checks them. */
+/** Lengths and checksums of records, checked as by TensorFlow's reader. */
 function readRecords(bytes: Buffer): Buffer[] {
   const records: Buffer[] = []
   const unmask = (at: number) => {
@@ -30,7 +30,7 @@ function readRecords(bytes: Buffer): Buffer[] {
   return records
 }
 
-test('an event file has its version, a mark where a run goes on, and scalars by step', async () => {
+test('an event file has a version, a start mark at the resumed step, and scalars by step', async () => {
   const file = await openEventFile(directory, 300)
   await file.write(301, { 'train/loss': 1.5, 'train/learning_rate': 2e-4 })
   const [name = ''] = readdirSync(join(directory, 'runs'))

@@ -1,4 +1,7 @@
-/** Runs with DoRA, dropout and ranks by pattern: they begin at the base, go on in the same bits, and merge. */
+/**
+ * Runs with DoRA, dropout and rank patterns: they start at the base's loss, resume with the same bits, and
+ * merge.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -30,7 +33,7 @@ describe.each([
   const all = { ...settings, ...keys }
   const output_dir = join(bench.directory, name)
 
-  test('begins at the loss of the base, learns otherwise than without, and merges to the same loss', async () => {
+  test('starts at the loss of the base, learns differently than without, and merges to the same loss', async () => {
     const run = await bench.run({ ...all, output_dir })
     expect(Math.abs((losses(run)[0] ?? NaN) / (losses(plain)[0] ?? NaN) - 1)).toBeLessThan(1e-6)
     expect(losses(run).at(-1)).toBeLessThan(0.9 * (losses(run)[0] ?? 0))
@@ -38,12 +41,12 @@ describe.each([
     const merged = join(bench.directory, `${name}-merged`)
     await mergeAdapter({ base: bench.model, adapter: run.output, output: merged })
     const [kept] = (await bench.run({ ...settings, model: merged, max_steps: 1 })).metrics
-    // The merged weights are rounded to bf16, the adapter is not.
+    // The merged weights are rounded to bf16; the adapter is not.
     expect(kept?.loss).toBeCloseTo(run.evaluations.at(-1)?.loss ?? NaN, 1)
     expect(kept?.loss).toBeLessThan((losses(plain)[0] ?? 0) - 0.2)
   })
 
-  test('threads, recomputation and a stop in the middle change no bit', async () => {
+  test('threads, recomputation and an interruption change no bit', async () => {
     const whole = await readAdapter(join(output_dir, 'adapter'))
     const interrupted = join(bench.directory, `${name}-resumed`)
     await bench.run({ ...all, threads: 2, recompute: 'all', max_steps: 3, output_dir: interrupted })
@@ -53,7 +56,7 @@ describe.each([
     expect(magnitudes).toEqual(whole.magnitudes)
   })
 
-  test('another run goes on from its adapter, and from no other kind', async () => {
+  test('another run starts from its adapter, but not from another kind', async () => {
     const init_adapter = join(output_dir, 'adapter')
     const evaluated = readFileSync(join(output_dir, 'eval.jsonl'), 'utf8').trim().split('\n').at(-1) ?? ''
     const more = await bench.run({ ...all, lora_dropout: 0, init_adapter, max_steps: 1 })
@@ -65,14 +68,14 @@ describe.each([
   })
 })
 
-test('in a recipe that quantises, DoRA begins at the stored base and learns', async () => {
+test('in a quantised recipe DoRA starts at the loss of the stored base and learns', async () => {
   const recipe = { ...settings, recipe: 'qbnb', compute_dtype: 'bf16' }
   const [without, dora] = [await bench.run(recipe), await bench.run({ ...recipe, use_dora: true })]
   expect(Math.abs((losses(dora)[0] ?? NaN) / (losses(without)[0] ?? NaN) - 1)).toBeLessThan(2e-3)
   expect(losses(dora).at(-1)).toBeLessThan(0.9 * (losses(dora)[0] ?? 0))
 })
 
-test('a pattern that names no projection is refused', async () => {
+test('rejects a pattern that names no projection', async () => {
   await expect(bench.run({ ...settings, rank_pattern: 'c_attn=4' })).rejects.toThrow(
     'rank_pattern: c_attn is not a projection of',
   )

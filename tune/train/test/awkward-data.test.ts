@@ -1,6 +1,6 @@
 /**
- * Files as people have them: each format, each defect. What is taken, what is left out and why, with the
- * tokenizer and template of Qwen3.
+ * Real-world data files in each format with each defect: which rows are used, which are skipped and why, with
+ * the tokenizer and template of Qwen3.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -336,7 +336,7 @@ const cases: Case[] = [
   ],
 ]
 
-/** What a run's record says of a file. */
+/** The data set entry of a run's record. */
 async function record(file: string, columns: readonly string[]) {
   const config = bench.config({
     dataset: join(directory, file),
@@ -399,12 +399,12 @@ test.each<
     /dataset_columns: no row has the column "task"; the first row has problem, answer/,
     ['question=task'],
   ],
-])('refused as a whole: %s', async (_, file, content, says, columns = []) => {
+])('rejects the whole file: %s', async (_, file, content, says, columns = []) => {
   await expect(take(file, content, columns)).rejects.toThrow(says)
 })
 
 /** Promise T4.2: Unusable rows, and only those, are skipped, counted and named. */
-test('what a run left out is said, counted and named in its record; bad_rows: error stops at it', async () => {
+test("skipped rows are logged, counted and named in the run's record; bad_rows: error stops at the first", async () => {
   const dataset = join(directory, 'run.jsonl')
   const text = { text: 'one and one is two' }
   writeFileSync(dataset, jsonl(text, '{', { body: 'x' }, text, '{"'))

@@ -1,4 +1,4 @@
-/** Which tokens of a row with prompt and completion are trained: those that TRL's SFTTrainer labels. */
+/** The trained tokens of a row with prompt and completion are those that TRL's SFTTrainer labels. */
 import { readFileSync } from 'node:fs'
 import { loadTokenizer } from '@cairn-tune/weights'
 import { QWEN3_DIRECTORY } from '@cairn-tune/weights/test/qwen3-tokenizer'
@@ -20,11 +20,11 @@ function tokenize({ row }: Row, trainOn: 'completion' | 'assistant') {
 }
 
 /** Promise T4.2: Completion labels equal those of TRL. */
-test.each(rows.map(one => [JSON.stringify(one.row), one] as const))('as TRL labels it: %s', (_, one) => {
+test.each(rows.map(one => [JSON.stringify(one.row), one] as const))('labels like TRL: %s', (_, one) => {
   expect(tokenize(one, 'completion')).toEqual({ ids: one.ids, mask: one.mask })
 })
 
-test('a completion of several turns is trained with what stands between the assistant’s', () => {
+test('a completion of several turns also trains on the turns between the assistant’s', () => {
   const several = rows.find(({ row }) => (row.completion as unknown[]).length === 3) ?? expect.unreachable()
   const { mask } = tokenize(several, 'assistant')
   expect(mask).not.toEqual(several.mask)

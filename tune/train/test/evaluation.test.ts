@@ -1,4 +1,7 @@
-/** Evaluations between steps, what they decide, and runs that begin or go on from what is there. */
+/**
+ * Evaluations between steps, early stopping and the best model, and runs that start from an adapter or
+ * resume.
+ */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -17,7 +20,7 @@ const settings = {
   learning_rate: 0.01,
   lr_scheduler_type: 'constant',
 }
-/** A rate that changes no number. */
+/** A learning rate too small to change any number. */
 const still = { ...settings, learning_rate: 1e-30 }
 const adapterOf = (path: string) => readFileSync(join(path, 'adapter_model.safetensors'))
 const jsonLines = (path: string) =>
@@ -27,7 +30,7 @@ const jsonLines = (path: string) =>
     .map(line => JSON.parse(line) as { step: number })
 
 test.each(['bf16', 'fp8', 'qbnb'])(
-  'an evaluation is the loss that the next step begins with (%s)',
+  'an evaluation equals the loss at the start of the next step (%s)',
   async recipe => {
     const run = await bench.run({
       ...settings,
@@ -38,7 +41,7 @@ test.each(['bf16', 'fp8', 'qbnb'])(
     })
     expect(run.evaluations.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5])
     expect(run.evaluations.map(({ tokens }) => tokens)).toEqual(Array(5).fill(run.metrics[0]?.trained_tokens))
-    // Documents lie in other rows; with fp8 activations are scaled by what was seen so far.
+    // Documents are in other rows; with fp8, activations are scaled by the magnitudes so far.
     const apart = recipe === 'fp8' ? 0.02 : 1e-4
     for (const [i, { loss }] of run.evaluations.slice(0, 4).entries())
       expect(Math.abs(loss / (losses(run)[i + 1] ?? NaN) - 1)).toBeLessThan(apart)
@@ -57,7 +60,7 @@ test.each(['bf16', 'fp8', 'fp4'])('evaluating changes no bit of a run (%s)', asy
   expect(evaluated.evaluations.map(({ step }) => step)).toEqual([2, 4, 5])
 })
 
-test('documents that are split off are not trained on, and which they are is the seed’s', async () => {
+test('a split removes its documents from training and depends on the seed', async () => {
   const record = (path: string) =>
     (JSON.parse(readFileSync(join(path, 'run.json'), 'utf8')) as { dataset: Record<string, unknown> }).dataset
   const [one, again, share] = [
@@ -74,7 +77,7 @@ test('documents that are split off are not trained on, and which they are is the
   )
 })
 
-test('a run that gets no better ends after the patience it has', async () => {
+test('a run without improvement stops after its patience', async () => {
   const notes: string[] = []
   const run = await bench.run(
     { ...still, max_steps: 20, eval_dataset: other, eval_steps: 1, early_stopping_patience: 2 },
@@ -86,8 +89,8 @@ test('a run that gets no better ends after the patience it has', async () => {
 })
 
 /** Promise T4.8: The best evaluated state is kept and can replace the last one. */
-test('what was best is kept, is what the run leaves where that is asked for, and can be gone on from', async () => {
-  // Signs that the training texts have none of: the more is learned of those, the less likely are these.
+test('the best state is kept, becomes the result on request, and can start another run', async () => {
+  // Characters that the training texts do not contain: they become less likely as the model learns.
   const far = bench.writeTexts('far', ['@#$%^&*()!'.repeat(3), '~`|<>?[]{}'.repeat(3)])
   const wild = { ...settings, learning_rate: 0.05, max_steps: 6, eval_dataset: far, eval_steps: 1 }
   const run = await bench.run({ ...wild, load_best_model_at_end: true })
@@ -102,7 +105,7 @@ test('what was best is kept, is what the run leaves where that is asked for, and
 test.each([
   ['in a step', 3],
   ['in an evaluation', 4],
-])('a run that is interrupted %s and gone on with evaluates as one that never stopped', async (_, last) => {
+])('a run interrupted %s and resumed evaluates like an uninterrupted one', async (_, last) => {
   const evaluated = { ...settings, max_steps: 6, eval_dataset: other, eval_steps: 2, save_steps: 3 }
   const whole = await bench.run(evaluated)
   const output_dir = join(bench.directory, `stopped-${last}`)
@@ -116,7 +119,7 @@ test.each([
   expect(strip(resumed)).toEqual(strip(whole))
 })
 
-test('training starts from an adapter, and an adapter that does not fit is refused with what would', async () => {
+test('training starts from an adapter, and one that does not fit is rejected with the fix', async () => {
   const whole = await bench.run({ ...settings, max_steps: 4 })
   const first = await bench.run({ ...settings, max_steps: 3 })
   const second = await bench.run({ ...settings, max_steps: 1, init_adapter: first.output })
@@ -132,7 +135,7 @@ test('training starts from an adapter, and an adapter that does not fit is refus
 })
 
 /** Promise T4.5: A run extended to more steps, or from an adapter, equals a single longer run. */
-test('a run goes on to more steps than it was begun for, and says so', async () => {
+test('a run resumes to more steps than it was started with, and logs that', async () => {
   const output_dir = join(bench.directory, 'longer')
   await bench.run({ ...settings, max_steps: 3, output_dir })
   const notes: string[] = []
@@ -149,7 +152,7 @@ test('a run goes on to more steps than it was begun for, and says so', async () 
   )
 })
 
-test('rank-stabilised adapters count alpha over the root of the rank, and say so to PEFT', async () => {
+test('rank-stabilised adapters scale by alpha over the root of the rank, as their PEFT config says', async () => {
   const [stable, plain] = [
     await bench.run({ ...settings, use_rslora: true, lora_alpha: 32 }),
     await bench.run({ ...settings, lora_alpha: 128 }),
@@ -159,7 +162,7 @@ test('rank-stabilised adapters count alpha over the root of the rank, and say so
   expect(config).toMatchObject({ use_rslora: true, r: 16, lora_alpha: 32 })
 })
 
-test('event files of TensorBoard are written where they are asked for', async () => {
+test('writes TensorBoard event files on request', async () => {
   const run = await bench.run({ ...settings, report_to: 'tensorboard', eval_dataset: other })
   const [name = ''] = readdirSync(join(run.config.output_dir, 'runs'))
   const text = readFileSync(join(run.config.output_dir, 'runs', name), 'latin1')

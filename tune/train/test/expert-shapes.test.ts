@@ -1,4 +1,4 @@
-/** Adapters of experts of any rank, where experts have all tokens, none, or every token has all of them. */
+/** Expert adapters of any rank, where an expert gets all tokens or none, or every token uses all experts. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -36,7 +36,9 @@ async function writeExperts(name: string, count: number, top: number): Promise<s
   return path
 }
 
-/** A model whose routers find all experts alike: ties go to the lower one, so all tokens go to the first. */
+/**
+ * A model whose routers score all experts equally: ties go to the lower index, so all tokens go to the first.
+ */
 async function silenceRouters(from: string, to: string): Promise<string> {
   await mkdir(to)
   await copyCompanions(from, to)
@@ -70,10 +72,11 @@ test.each(
     ['the first expert has all tokens', first, 1],
     ['the first expert has all tokens', first, 64],
   ]),
-)('%s (%s), rank %i: the trained adapter is what it merges into', async (_name, model, rank) => {
+)('%s (%s), rank %i: the merged model has the loss of the trained adapter', async (_name, model, rank) => {
   const settings = {
     model,
-    // One micro-batch is the whole data set: the loss of a step is that of what the steps before it made.
+    // One micro-batch is the whole data set, so the loss of a step is that of the adapter after the previous
+    // steps.
     dataset: bench.writeTexts('shapes', textsOf(24, 2)),
     max_seq_length: 24,
     per_device_train_batch_size: 2,

@@ -1,4 +1,4 @@
-/** Adapters of experts: ranks of their own, all experts or none, and what a base with others says to them. */
+/** Expert adapters: their own rank, all experts or none, and errors on a base with other experts. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -46,7 +46,7 @@ const settings = {
 }
 
 /** Promise T4: Adapters of experts can have their own rank, in a form that PEFT reads. */
-test('experts get adapters of lora_expert_rank, and the file says so in patterns that PEFT takes', async () => {
+test('expert adapters have lora_expert_rank, written as patterns that PEFT reads', async () => {
   const run = await bench.run({ ...settings, lora_expert_rank: 2, lora_target_modules: 'q_proj,up_proj' })
   const adapter = await readAdapter(run.output)
   const ranks = new Map(
@@ -68,7 +68,7 @@ test('experts get adapters of lora_expert_rank, and the file says so in patterns
 })
 
 /** Promise T4: An adapter of experts saved fused is equivalent, and training resumes from it. */
-test('written fused, an adapter is the same, and training goes on from either', async () => {
+test('a fused adapter equals the separate one, and training resumes from either', async () => {
   const half = { ...settings, lora_expert_rank: 2, max_steps: 2, lr_scheduler_type: 'constant' }
   const runs = [await bench.run(half), await bench.run({ ...half, adapter_layout: 'peft-fused' })]
   const { projections } = partsOf(await readModelConfig(model))
@@ -91,7 +91,7 @@ test('written fused, an adapter is the same, and training goes on from either', 
   expect(losses(on[1] as (typeof on)[0])).toEqual(losses(on[0] as (typeof on)[0]))
 })
 
-test('the fused layout is refused where it cannot say what is trained', async () => {
+test('rejects the fused layout if it cannot represent the trained modules', async () => {
   const fused = { ...settings, adapter_layout: 'peft-fused' }
   await expect(bench.run({ ...fused, lora_target_modules: 'q_proj' })).rejects.toThrow(
     /adapter_layout: peft-fused needs adapters on experts, and no experts of .* get one/,
@@ -111,14 +111,14 @@ test.each([
   [{ use_dora: true }, 'use_dora: not available for adapters of experts'],
   [{ lora_dropout: 0.1 }, 'lora_dropout: not available for adapters of experts'],
   [{ rank_pattern: 'up_proj=4' }, 'rank_pattern: up_proj belongs to experts, for which PEFT has no patterns'],
-])('%j is refused for experts', async (keys, message) => {
+])('rejects %j for experts', async (keys, message) => {
   await expect(bench.run({ ...settings, ...keys })).rejects.toThrow(message)
 })
 
-test('the loss that keeps experts busy alike is part of a step and of no evaluation', async () => {
+test('the load balancing loss is part of training steps but not of evaluations', async () => {
   const all = { ...settings, compute_dtype: 'f32', eval_dataset: settings.dataset, max_steps: 1 }
   const [plain, balanced] = [await bench.run(all), await bench.run({ ...all, router_aux_loss_coef: 0.1 })]
-  // A router that is as good as random chooses two of four experts: E · Σ (2/4)·(1/4) = 2 for each token.
+  // A nearly random router chooses two of four experts: E · Σ (2/4)·(1/4) = 2 for each token.
   const added = (losses(balanced)[0] ?? 0) - (losses(plain)[0] ?? 0)
   expect(added).toBeGreaterThan(0.19)
   expect(added).toBeLessThan(0.3)
@@ -133,7 +133,7 @@ test('the loss that keeps experts busy alike is part of a step and of no evaluat
   )
 })
 
-test('lora_expert_rank is refused where a model has no experts', async () => {
+test('rejects lora_expert_rank for a model without experts', async () => {
   const dense = join(bench.directory, 'dense')
   await writeNewModel(dense, 'tiny', 1)
   await expect(bench.run({ ...settings, model: dense, lora_expert_rank: 2 })).rejects.toThrow(
@@ -142,7 +142,7 @@ test('lora_expert_rank is refused where a model has no experts', async () => {
 })
 
 /** Promise T3.2: An adapter for another number of experts is rejected by name. */
-test('an adapter of another count of experts is refused by name', async () => {
+test('rejects an adapter for another number of experts by name', async () => {
   const run = await bench.run(settings)
   const output = join(bench.directory, 'merged')
   await expect(mergeAdapter({ base: smaller, adapter: run.output, output })).rejects.toThrow(

@@ -1,6 +1,6 @@
 /**
- * Each family trains in every recipe, in full too, and an adapter merges into its base. `npm test` runs a
- * third of the recipes, others for each family.
+ * Each family trains in every recipe and in full, and an adapter merges into its base. `npm test` runs a
+ * third of the recipes, different ones for each family.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { createBench, losses, textsOf } from './run.ts'
 const bench = await createBench()
 afterAll(bench.remove)
 
-/** config.json of a family's golden model, wide enough for the blocks of every storage. */
+/** config.json of a family's golden model, wide enough for the blocks of every storage format. */
 function keysOf(name: FamilyName) {
   const { config } = JSON.parse(
     readFileSync(new URL(`../../models/test/golden/families/${name}.json`, import.meta.url), 'utf8'),
@@ -61,7 +61,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     },
   )
 
-  test('trained in full, every weight is written under its name', async () => {
+  test('trained in full, the model is written with every weight under its name', async () => {
     await written
     if (isMxfp4)
       return await expect(bench.run({ ...settings, recipe: 'bf16', lora: false })).rejects.toThrow(/in full/)
@@ -71,7 +71,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     expect(await names(run.output)).toEqual(await names(model))
   })
 
-  test('an adapter merges into a model of the same names and shapes, with other projections', async () => {
+  test('merging an adapter changes exactly the projections', async () => {
     await written
     if (isMxfp4) return await expectUnmerged()
     const run = await bench.run({ ...settings, max_steps: 2 })
@@ -96,7 +96,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     await expect(refused).rejects.toThrow(UnsupportedError)
   }
 
-  test('a module that it does not have is refused by name', async () => {
+  test('rejects a module that the family does not have by name', async () => {
     await written
     await expect(bench.run({ ...settings, lora_target_modules: 'q_proj,c_attn' })).rejects.toThrow(
       /lora_target_modules: .* is a \w+ model without (?:q_proj|c_attn); it has \w+_proj/,

@@ -1,4 +1,4 @@
-/** What a run says and leaves when the disk is full. /dev/full is a file that always is. */
+/** The error and the state of a run when the disk is full. /dev/full is always full. */
 import { readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const settings = {
  * Promise T4.5: A full disk is reported with the path and the last saved step, and the run can resume from
  * it.
  */
-test('a full disk is named with the path and the last step that is saved, from which the run goes on', async () => {
+test('a full disk is reported with the path and the last saved step, from which the run resumes', async () => {
   const output_dir = join(bench.directory, 'full')
   const metrics = join(output_dir, 'metrics.jsonl')
   const fill = ({ step }: { step: number }) => {

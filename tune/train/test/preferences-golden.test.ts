@@ -1,4 +1,4 @@
-/** Five steps on preferences, as TRL 1.16 takes them (reference/make_preferences.py). */
+/** Five steps on preferences against TRL 1.16 (reference/make_preferences.py). */
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
@@ -111,7 +111,7 @@ async function runSteps(settings: object): Promise<Step[]> {
   return steps
 }
 
-/** Five digits, of what is near zero five places. */
+/** Five significant digits, or five decimal places near zero. */
 function expectEqual(actual: Step, expected: Step, keys: Readonly<Record<string, string>>): void {
   for (const [ours, theirs] of Object.entries(keys)) {
     const [a, b] = [actual[ours] ?? NaN, expected[theirs] ?? NaN]
@@ -134,17 +134,17 @@ test.each([
   ['dpo sigmoid', { method: 'dpo' }, { ...LOSS, ...REWARDS }],
   ['dpo hinge', { method: 'dpo', loss_type: 'hinge' }, { ...LOSS, ...REWARDS }],
   ['dpo ipo', { method: 'dpo', loss_type: 'ipo' }, { ...LOSS, ...REWARDS }],
-  // TRL averages the rewards of rated answers by micro-batch, which do not have equally many.
+  // TRL averages the rewards of rated answers per micro-batch, whose counts differ.
   ['kto', { method: 'kto', undesirable_weight: 1.5 }, { ...LOSS, kl: 'kl' }],
   ['orpo', { method: 'orpo' }, { ...LOSS, ...REWARDS }],
-])('%s: losses, norms and rewards of five steps are those of TRL', async (name, settings, keys) => {
+])('%s: losses, norms and rewards of five steps match TRL', async (name, settings, keys) => {
   const steps = await runSteps(settings)
   const expected = runs[name] ?? []
   expect(expected).toHaveLength(5)
   for (const [i, step] of steps.entries()) expectEqual(step, expected[i] ?? {}, keys)
 })
 
-test('another beta is seen', async () => {
+test('another beta changes the loss', async () => {
   const [first] = await runSteps({ method: 'dpo', beta: 0.11 })
   expect(Math.abs(first!.loss! - runs['dpo sigmoid']![0]!.loss!)).toBeGreaterThan(1e-4)
 })

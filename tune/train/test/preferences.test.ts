@@ -1,4 +1,4 @@
-/** Runs on preferences: what rows may look like, what is refused, and what must change no number. */
+/** Runs on preferences: valid rows, errors, and changes that must not change a number. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -6,7 +6,7 @@ import { createBench, losses } from './run.ts'
 
 const bench = await createBench()
 afterAll(bench.remove)
-// The scores of the reference are cached there; the engine is loaded by now.
+// The scores of the reference are cached there; the engine is already loaded.
 beforeAll(() => void vi.stubEnv('XDG_CACHE_HOME', join(bench.directory, 'cache')))
 afterAll(() => void vi.unstubAllEnvs())
 
@@ -33,7 +33,7 @@ const settings = {
   threads: 1,
 }
 
-test('the margin of the chosen answers grows, and a resumed run ends in the same bits', async () => {
+test('the margin of the chosen answers grows, and a resumed run ends with the same bits', async () => {
   const whole = await bench.run(settings)
   expect(whole.metrics[0]?.rewards_margin).toBeCloseTo(0, 5)
   expect(whole.metrics[0]?.loss).toBeCloseTo(Math.log(2), 6)
@@ -57,7 +57,7 @@ test('the margin of the chosen answers grows, and a resumed run ends in the same
   expect(adapter(rest.output).equals(adapter(whole.output))).toBe(true)
 })
 
-test('pairs packed into rows train as they do one to a row', async () => {
+test('pairs packed into rows train like one pair per row', async () => {
   const apart = await bench.run({ ...settings, packing: false, per_device_train_batch_size: 8 })
   const packed = await bench.run({ ...settings, max_seq_length: 128, per_device_train_batch_size: 2 })
   expect(packed.metrics[0]?.slots).toBeLessThan(apart.metrics[0]?.slots ?? 0)
@@ -67,7 +67,7 @@ test('pairs packed into rows train as they do one to a row', async () => {
   }
 })
 
-test('a pair without a prompt parts where its answers do; chat and text rows of each method train', async () => {
+test('a pair without a prompt is split where its answers differ; chat and text rows train with each method', async () => {
   const said = (role: string, content: string) => ({ role, content })
   const joint = write(
     'joint',
@@ -77,7 +77,7 @@ test('a pair without a prompt parts where its answers do; chat and text rows of 
     await bench.run({ ...settings, max_steps: 2 }),
     await bench.run({ ...settings, max_steps: 2, dataset: joint }),
   ]
-  // The space before an answer is of the answer there.
+  // There the space before an answer belongs to the answer.
   expect(whole.metrics[0]?.trained_tokens).toBe((apart.metrics[0]?.trained_tokens ?? 0) + 16)
   const rated = write(
     'rated',
@@ -103,7 +103,7 @@ test('a pair without a prompt parts where its answers do; chat and text rows of 
   expect(chat.skippedRows).toBe(0)
 })
 
-test('the reference may have an adapter, which a run goes on from', async () => {
+test('the reference may have an adapter, from which the run starts', async () => {
   const first = await bench.run(settings)
   const next = await bench.run({
     ...settings,
@@ -116,13 +116,13 @@ test('the reference may have an adapter, which a run goes on from', async () => 
   expect(fromBase.metrics[0]?.rewards_margin).toBeGreaterThan(0.05)
 })
 
-test('an evaluation is the loss that the next step begins with', async () => {
+test('an evaluation equals the loss at the start of the next step', async () => {
   const run = await bench.run({ ...settings, max_steps: 3, eval_dataset: dataset, eval_steps: 1 })
   for (const [i, { loss }] of run.evaluations.slice(0, 2).entries())
     expect(loss).toBeCloseTo(losses(run)[i + 1] ?? NaN, 4)
 })
 
-test('bad rows are skipped and named', async () => {
+test('skips bad rows and names the reasons', async () => {
   const path = write('awkward', [
     ...pairs,
     { prompt: 'p', chosen: 'same', rejected: 'same' },
@@ -150,6 +150,6 @@ test.each([
   ],
   [{ method: 'kto', per_device_train_batch_size: 1 }, 'kto needs at least 2'],
   [{ dataset: 'problems:ro' }, 'generated problems have no preferences'],
-])('%j is refused with the reason', async (changes, reason) => {
+])('rejects %j with the reason', async (changes, reason) => {
   await expect(async () => await bench.run({ ...settings, ...changes })).rejects.toThrow(reason)
 })

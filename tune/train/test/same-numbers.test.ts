@@ -1,4 +1,6 @@
-/** What must change no number of a run: packing, accumulation, recomputation, threads, and being stopped. */
+/**
+ * What must not change the numbers of a run: packing, accumulation, recomputation, threads, and interruption.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -20,7 +22,7 @@ const fast = { ...exact, compute_dtype: 'bf16' }
 
 const adapterOf = ({ output }: TrainResult) => readFileSync(join(output, 'adapter_model.safetensors'))
 
-/** Sums in another order differ in the last bits of f32; four steps of Adam let that grow a little. */
+/** Sums in another order differ in the last bits of f32; four steps of Adam amplify that a little. */
 function expectClose(actual: TrainResult, expected: TrainResult): void {
   losses(actual).forEach((loss, i) => expect(loss).toBeCloseTo(losses(expected)[i] ?? NaN, 4))
   actual.metrics.forEach(({ grad_norm: norm }, i) =>
@@ -29,7 +31,7 @@ function expectClose(actual: TrainResult, expected: TrainResult): void {
 }
 
 /** Promise T4: Documents packed into rows train as they do alone. */
-test('documents packed into rows train as they do one to a row', async () => {
+test('documents packed into rows train like one document per row', async () => {
   const packed = await bench.run({ ...exact, per_device_train_batch_size: 4 })
   const apart = await bench.run({ ...exact, per_device_train_batch_size: 8, packing: false })
   expect(packed.metrics[0]?.real_tokens).toBe(256)
@@ -39,7 +41,7 @@ test('documents packed into rows train as they do one to a row', async () => {
 })
 
 /** Promise T4: Four micro-batches of two rows train like one batch of eight rows. */
-test('four micro-batches of two rows train as one of eight, whatever tokens each trains', async () => {
+test('four micro-batches of two rows train like one of eight, even with uneven token counts', async () => {
   const uneven = bench.writeTexts(
     'uneven',
     [10, 60, 33, 5, 48, 22, 64, 17].flatMap(length => textsOf(length, 1)),
@@ -59,7 +61,7 @@ test('four micro-batches of two rows train as one of eight, whatever tokens each
 
 /** Promise T7: Recomputation changes no bit. */
 test.each(['bf16', 'fp8', 'fp4'])(
-  'recomputing everything gives the adapter of keeping everything, bit for bit (%s)',
+  'recomputing everything gives the same adapter as keeping everything, bit for bit (%s)',
   async recipe => {
     const [kept, again] = [
       await bench.run({ ...fast, recipe, recompute: 'none' }),
@@ -71,7 +73,7 @@ test.each(['bf16', 'fp8', 'fp4'])(
   },
 )
 
-test.each(['bf16', 'fp4'])('three threads give the adapter of one, bit for bit (%s)', async recipe => {
+test.each(['bf16', 'fp4'])('three threads give the same adapter as one, bit for bit (%s)', async recipe => {
   const [one, three] = [
     await bench.run({ ...fast, recipe, threads: 1 }),
     await bench.run({ ...fast, recipe, threads: 3 }),
@@ -87,7 +89,7 @@ test.each([
   ['fp8', true, 'adamw_8bit'],
   ['fp4', true, 'adamw'],
 ])(
-  'a run that is interrupted and gone on with gives the bits of one that never stopped (%s, lora: %s, %s)',
+  'an interrupted and resumed run ends with the bits of an uninterrupted one (%s, lora: %s, %s)',
   async (recipe, lora, optimizer) => {
     const settings = {
       ...fast,
@@ -122,7 +124,7 @@ test.each([
   },
 )
 
-test('a run goes on only with the settings and data that it was begun with', async () => {
+test('a run resumes only with its original settings and data', async () => {
   const output_dir = join(bench.directory, 'begun')
   await bench.run({ ...fast, output_dir })
   await expect(bench.run({ ...fast, output_dir, resume: true, lora_alpha: 8 })).rejects.toThrow(

@@ -1,6 +1,6 @@
 /**
- * Layers that a recipe leaves in bf16 (contract T2: fp4's last layers may stay so): how they are stored,
- * what they multiply in, what that costs.
+ * Layers that a recipe leaves in bf16 (contract T2 allows this for fp4's last layers): their storage, their
+ * arithmetic, and their memory.
  */
 import { afterAll, expect, test } from 'vitest'
 import type { Recipe } from '@cairn-tune/train'
@@ -13,7 +13,7 @@ afterAll(bench.remove)
 const model = configOfShape('tiny', { num_hidden_layers: 4 })
 const layerOf = (name: string) => Number(/layers\.(\d+)\./.exec(name)?.[1])
 
-/** By layer: the dtypes in which its projections are stored, and the arithmetics of the ops that read one. */
+/** By layer: the dtypes in which its projections are stored, and the arithmetic of the ops that read them. */
 function layersOf(
   recipe: Recipe,
   skip: { skip_quant_first_layers?: number; skip_quant_last_layers?: number },
@@ -55,7 +55,7 @@ test('fp4: the last layers are stored and multiplied in bf16, the others in NVFP
   expect(arithmetic).toEqual([['nvfp4'], ['nvfp4'], ['bf16'], ['bf16']])
 })
 
-test('fp8: a layer that is skipped keeps no history of magnitudes', () => {
+test('fp8: a skipped layer keeps no history of magnitudes', () => {
   const { storage, arithmetic, histories } = layersOf('fp8', {
     skip_quant_first_layers: 1,
     skip_quant_last_layers: 1,
@@ -65,13 +65,13 @@ test('fp8: a layer that is skipped keeps no history of magnitudes', () => {
   expect([...new Set(histories)]).toEqual([1, 2])
 })
 
-test('a base that is only stored in 4 bits is multiplied in bf16 everywhere', () => {
+test('a base only stored in 4 bits is multiplied in bf16 everywhere', () => {
   const { storage, arithmetic } = layersOf('qbnb', { skip_quant_last_layers: 1 })
   expect(storage).toEqual([['nf4'], ['nf4'], ['nf4'], ['bf16']])
   expect(arithmetic).toEqual(Array.from({ length: 4 }, () => ['bf16']))
 })
 
-test('fp4 with its last layer in bf16 trains in the memory of both; all skipped it is bf16', async () => {
+test('fp4 with its last layer in bf16 takes memory between both; with all layers skipped it equals bf16', async () => {
   const settings = {
     dataset: bench.writeTexts('skip', textsOf(32, 8)),
     gradient_accumulation_steps: 2,
@@ -93,7 +93,7 @@ test('fp4 with its last layer in bf16 trains in the memory of both; all skipped 
   expect(last?.weights).toBe(((plain?.weights ?? 0) + (whole?.weights ?? 0)) / 2)
 })
 
-test('more layers than the model has are refused', async () => {
+test('rejects skipping more layers than the model has', async () => {
   await expect(
     bench.run({ dataset: bench.writeTexts('more', ['a']), recipe: 'fp4', skip_quant_last_layers: 3 }),
   ).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** A base that stays on the disk: the bits of one in memory, and no more memory than its estimate says. */
+/** A base streamed from disk: the same bits as in memory, and no more memory than estimated. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ const settings = {
   dataset: bench.writeTexts('texts', textsOf(40, 12)),
   max_seq_length: 48,
   per_device_train_batch_size: 1,
-  // Twelve rows of an epoch: the last window of the run is whole, that of an evaluation is not.
+  // Twelve rows per epoch: the last window of the run is full, that of an evaluation is not.
   gradient_accumulation_steps: 4,
   max_steps: 3,
   learning_rate: 1e-2,
@@ -60,7 +60,7 @@ test.each(
     ['experts', { model: experts, recipe: 'qfp4' }],
     ['experts that are kept busy alike', { model: experts, router_aux_loss_coef: 0.1 }],
   ]),
-)('a base that is streamed gives the bits of one in memory: %s', async (_name, own) => {
+)('a streamed base gives the same bits as one in memory: %s', async (_name, own) => {
   const held = bench.writeTexts('held', textsOf(30, 6))
   const all = { ...settings, ...own, eval_dataset: held, eval_steps: 2 }
   const [whole, streamed] = [await bench.run(all), await bench.run({ ...all, offload: 'disk' })]
@@ -70,7 +70,7 @@ test.each(
   expect(adapterOf(streamed).equals(adapterOf(whole))).toBe(true)
 })
 
-test('a run that was streamed goes on in memory, in the bits of one that never stopped', async () => {
+test('a streamed run resumes in memory with the same bits as an uninterrupted run', async () => {
   const whole = await bench.run(settings)
   const output_dir = join(bench.directory, 'half')
   const stop = new AbortController()
@@ -88,7 +88,7 @@ test.each([
     'offload: disk keeps the frozen base on disk, but lora: false trains it; use one of them',
   ],
   [{ recompute: 'none' }, 'offload: disk always recomputes activations'],
-])('%j is refused with offload: disk', (keys, message) => {
+])('rejects %j with offload: disk', (keys, message) => {
   expect(() => bench.config({ ...settings, ...keys, offload: 'disk' })).toThrow(message)
 })
 
@@ -99,7 +99,7 @@ describe('a base larger than the budget', () => {
     Object.entries({
       dataset: settings.dataset,
       max_seq_length: '48',
-      // What a first step has not touched yet, the second has: the moments of the optimizer, 75 MB of them.
+      // The second step touches memory that the first one does not: 75 MB of optimizer moments.
       max_steps: '2',
       gradient_accumulation_steps: '2',
       lora_rank: '32',
@@ -108,7 +108,7 @@ describe('a base larger than the budget', () => {
       ...own,
     }).map(([key, value]) => `--${key}=${value}`)
 
-  /** In a process of its own, whose peak is that of the run. */
+  /** In a separate process, whose peak memory is that of the run. */
   const runAlone = (own: Readonly<Record<string, string>>) =>
     spawnSync(process.execPath, [child, large, ...settingsOf(own)], {
       env: { ...process.env, CAIRN_MEMORY_CHILD: '1' },
@@ -121,7 +121,7 @@ describe('a base larger than the budget', () => {
     return JSON.parse(stdout) as { estimated: MemoryEstimate; peak: number }
   }
 
-  /** What a run says it needs, to the MiB, where it is given far too little. */
+  /** The memory in MiB that a run reports to need if its limit is far too low. */
   function neededAlone(own: Readonly<Record<string, string>>): number {
     const { stderr } = runAlone({ ...own, memory_limit: '1MiB' })
     const [, needed] = /OOM: this run needs (\S+ \S+) even with everything recomputed/.exec(stderr) ?? []
@@ -130,7 +130,7 @@ describe('a base larger than the budget', () => {
   }
 
   test.each(everyNth(2, ['bf16', 'qfp8']))(
-    'is trained within it from the disk, and refused otherwise: %s',
+    'trains within the budget from disk and is rejected otherwise: %s',
     async recipe => {
       // 16 layers of 13 MB in bf16, 6 MB in FP8.
       if (!existsSync(large))
@@ -149,7 +149,7 @@ describe('a base larger than the budget', () => {
         )
       const common = { recipe, output_dir: join(bench.directory, `large-${recipe}`) }
       const [inMemory, fromDisk] = [neededAlone(common), neededAlone({ ...common, offload: 'disk' })]
-      // What Node takes for itself differs by some 20 MiB from run to run, so the limit is far from both.
+      // Node's own memory varies by about 20 MiB between runs, so the limit is far from both.
       expect(inMemory - fromDisk).toBeGreaterThan(parseBytes('60MiB'))
       const limit = Math.round((inMemory + fromDisk) / 2)
       const limited = { ...common, memory_limit: `${limit}B` }

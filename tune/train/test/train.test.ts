@@ -17,7 +17,7 @@ const dataset = bench.writeTexts('texts', textsOf(32, 8))
 const settings = { dataset, gradient_accumulation_steps: 2, max_steps: 12, threads: 2, learning_rate: 0.01 }
 const json = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
 
-test('a run learns, and leaves an adapter, metrics, a record of itself and a chart', async () => {
+test('a run learns and writes an adapter, metrics, its record and a chart', async () => {
   const config = bench.config(settings)
   const result = await bench.run({ ...settings, output_dir: config.output_dir })
   expect(losses(result).at(-1)).toBeLessThan(0.9 * (losses(result)[0] ?? 0))
@@ -42,7 +42,7 @@ test('a run learns, and leaves an adapter, metrics, a record of itself and a cha
   expect(readFileSync(join(config.output_dir, 'loss.png')).subarray(1, 4).toString()).toBe('PNG')
 })
 
-test('the adapter reads back as PEFT has it; merged, the model starts where training ended', async () => {
+test('the adapter reads back, and the merged model starts at the loss where training ended', async () => {
   const constant = { ...settings, lr_scheduler_type: 'constant', max_steps: 6 }
   const result = await bench.run(constant)
   const adapter = await readAdapter(result.output)
@@ -55,12 +55,12 @@ test('the adapter reads back as PEFT has it; merged, the model starts where trai
     await bench.run({ ...constant, model: output, max_steps: 1 }),
     await bench.run({ ...constant, max_steps: 7 }),
   ]
-  // The merged weights are rounded to bf16, the adapter is not.
+  // The merged weights are rounded to bf16; the adapter is not.
   expect(losses(merged)[0]).toBeCloseTo(losses(more)[6] ?? NaN, 1)
   expect(losses(merged)[0]).toBeLessThan((losses(more)[0] ?? 0) - 0.2)
 })
 
-test('trained in full, a model learns and is a model directory that training starts from', async () => {
+test('a model trained in full learns and can start another training', async () => {
   const full = await bench.run({ ...settings, lora: false, lr_scheduler_type: 'constant' })
   expect(losses(full).at(-1)).toBeLessThan(0.7 * (losses(full)[0] ?? 0))
   const again = await bench.run({ ...settings, model: full.output, max_steps: 1 })
@@ -77,7 +77,7 @@ const recipes: [recipe: string, matmul?: string][] = [
   ['qbnb', 'fp8-hybrid'],
 ]
 
-test.each(recipes)('in %s %s the loss falls as in bf16, within 5 %', async (recipe, matmul) => {
+test.each(recipes)('in %s %s the loss falls like in bf16, within 5 %', async (recipe, matmul) => {
   const [plain, stored] = [await bench.run(settings), await bench.run({ ...settings, recipe, matmul })]
   losses(stored).forEach((loss, i) =>
     expect(Math.abs(loss / (losses(plain)[i] ?? NaN) - 1)).toBeLessThan(0.05),
@@ -86,14 +86,14 @@ test.each(recipes)('in %s %s the loss falls as in bf16, within 5 %', async (reci
   expect(losses(stored)).not.toEqual(losses(plain))
 })
 
-test('optimizer states in 8 bits train as f32 within 2 %, in about a quarter of the memory', async () => {
+test('8-bit optimizer states train like f32 within 2 %, in about a quarter of the memory', async () => {
   const [full, small] = [await bench.run(settings), await bench.run({ ...settings, optimizer: 'adamw_8bit' })]
   losses(small).forEach((loss, i) => expect(Math.abs(loss / (losses(full)[i] ?? NaN) - 1)).toBeLessThan(0.02))
   expect(losses(small)).not.toEqual(losses(full))
   expect(small.memory.optimizer / full.memory.optimizer).toBeLessThan(0.27)
 })
 
-test('layers that are skipped keep the bits of bf16', async () => {
+test('skipping all layers gives the bits of bf16', async () => {
   const [plain, skipped] = [
     await bench.run({ ...settings, max_steps: 2 }),
     await bench.run({
@@ -107,7 +107,7 @@ test('layers that are skipped keep the bits of bf16', async () => {
   expect(losses(skipped)).toEqual(losses(plain))
 })
 
-test('numbers that leave the finite stop the run; the last whole step is saved', async () => {
+test('a non-finite loss stops the run and saves the last complete step', async () => {
   const output_dir = join(bench.directory, 'diverged')
   const run = bench.run({
     ...settings,
@@ -123,7 +123,7 @@ test('numbers that leave the finite stop the run; the last whole step is saved',
 })
 
 /** Promise T4: A run that does not fit in memory is refused with its size before anything is written. */
-test('what does not fit is refused with a number before anything is written', async () => {
+test('rejects a run that does not fit with its size before anything is written', async () => {
   const output_dir = join(bench.directory, 'too-large')
   const run = bench.run({ ...settings, output_dir, memory_limit: '20MB' })
   await expect(run).rejects.toThrow(OutOfMemoryError)
@@ -133,7 +133,7 @@ test('what does not fit is refused with a number before anything is written', as
   expect(existsSync(output_dir)).toBe(false)
 })
 
-test('a tighter limit recomputes more, and estimate says so without running', async () => {
+test('estimate reports the memory without running, and recomputation lowers it', async () => {
   const roomy = await estimate(bench.config(settings))
   expect(roomy.recomputed).toBe('nothing')
   expect(roomy.memory.total).toBe(
@@ -147,7 +147,7 @@ test('a tighter limit recomputes more, and estimate says so without running', as
   expect(recomputed.memory.arena).toBeLessThan(roomy.memory.arena)
 })
 
-test('embeddings that are read from the file count as far as the data has their tokens', async () => {
+test('untied embeddings count only as far as the data uses them', async () => {
   const weightsOf = async (name: string, keys: Record<string, unknown>) => {
     const model = join(bench.directory, name)
     await writeNewModel(model, 'tiny', 1, undefined, { vocab_size: 40_000, ...keys })
@@ -155,12 +155,12 @@ test('embeddings that are read from the file count as far as the data has their 
   }
   const tied = await weightsOf('tied', { tie_word_embeddings: true })
   const untied = await weightsOf('untied', { tie_word_embeddings: false })
-  // Bytes are tokens: all of them are in one or two of the 64 KiB that the system maps at once.
+  // Bytes are tokens: all of them are in one or two of the 64 KiB blocks that the system maps at once.
   expect(untied - tied).toBeGreaterThan(0)
   expect(untied - tied).toBeLessThanOrEqual(4 * 64 * 1024)
 })
 
-test('checkpoints are kept as many as asked for, the newest', async () => {
+test('keeps the newest save_total_limit checkpoints', async () => {
   const output_dir = join(bench.directory, 'kept')
   await bench.run({ ...settings, output_dir, max_steps: 5, save_steps: 1, save_total_limit: 2 })
   expect(readdirSync(join(output_dir, 'checkpoints')).toSorted()).toEqual(['step-00000004', 'step-00000005'])

@@ -38,7 +38,7 @@ const part = (tensors: readonly AdapterTensor[], module: string, parameter: stri
   return [...partFused({ parameter, rank: a.shape[0] / E, a, b }, splits)].flat()
 }
 
-test('row e·R + j of A and column j·E + e of B are of expert e; gates and ups are blocks beside zeros', () => {
+test('row e·R + j of A and column j·E + e of B belong to expert e; gates and ups are separate blocks', () => {
   const fused = fuseStacks(separate)
   expect(fused.map(({ name, shape }) => [name, shape])).toEqual([
     [`${stem}.base_layer.lora_A.weight`, [E * 2 * R, IN]],
@@ -56,7 +56,7 @@ test('row e·R + j of A and column j·E + e of B are of expert e; gates and ups 
   expect(b[(F + 1) * 2 * R * E + 1 * E + 2]).toBe(0)
 })
 
-test('what was fused is parted into the same adapters, of the same ranks', () => {
+test('splitting a fused adapter gives the same adapters with the same ranks', () => {
   const fused = fuseStacks(separate)
   const parted = [
     ...part(fused, `${stem}.base_layer`, `${stem}.gate_up_proj`, true),
@@ -72,7 +72,7 @@ test('what was fused is parted into the same adapters, of the same ranks', () =>
     }
 })
 
-test('gate and up share the rows of an A whose B is not two blocks, and have its whole rank', () => {
+test('gate and up share A and its whole rank if B is not two blocks', () => {
   const shared = [stack('gate_up_proj.lora_A', R, IN, 1), stack('gate_up_proj.lora_B', 2 * F, R, 101)]
   const fused = fuseStacks(shared)
   expect(fused.map(({ name }) => name)).toEqual([`${stem}.lora_A.weight`, `${stem}.lora_B.weight`])
@@ -81,7 +81,7 @@ test('gate and up share the rows of an A whose B is not two blocks, and have its
   expect(named('gate_proj.lora_A')?.bytes).toEqual(named('up_proj.lora_A')?.bytes)
   expect(named('up_proj.lora_B')?.shape).toEqual([F, R])
   expect(valuesOf(named('up_proj.lora_B') as StoredTensor)[0]).toBe(101 + (2 * F + F) * R)
-  // A model whose gates and ups are one matrix has one adapter for them.
+  // A model with gates and ups in one matrix has one adapter for them.
   const whole = part(fused, stem, `${stem}.gate_up_proj`, false)
   expect(whole.map(({ name }) => name).slice(0, 2)).toEqual(
     ['A', 'B'].map(side => `${stem}.0.gate_up_proj.lora_${side}.weight`),
@@ -89,7 +89,7 @@ test('gate and up share the rows of an A whose B is not two blocks, and have its
   expect(whole[1]?.shape).toEqual([2 * F, R])
 })
 
-test('the parameter is the one that PEFT wraps there; a pair that nothing names is refused', () => {
+test('finds the parameter that PEFT wraps, and rejects a pair without one', () => {
   const both = ['mlp.experts.gate_up_proj', 'mlp.experts.down_proj']
   const at = (linear: string, parameters: string[]) => fusedParameter('f', linear, parameters)
   expect(at(`${stem}.base_layer`, both)).toBe(`${stem}.gate_up_proj`)

@@ -1,4 +1,4 @@
-/** Experts of gpt-oss as files have them: bits are copied, and what is not whole is refused by name. */
+/** Experts of gpt-oss as stored in files: bits are copied, and incomplete experts are rejected by name. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ async function write(
   await writeCheckpoint(join(directory, folder), tensors)
 }
 
-test('blocks and scales of all experts are read into one stack, and mean what they meant', async () => {
+test('reads blocks and scales of all experts into one stack with the same values', async () => {
   await write('whole', () => ({}))
   const checkpoint = await openCheckpoint(join(directory, 'whole'))
   expect([...checkpoint.tensors.keys()].toSorted()).toEqual([
@@ -44,7 +44,7 @@ test('blocks and scales of all experts are read into one stack, and mean what th
   await checkpoint.close()
 })
 
-test('scales of other experts are refused by name', async () => {
+test('rejects scales of another number of experts by name', async () => {
   await write('fewer', ({ bytes, shape: whole }, i) =>
     i === 0 ? {} : { shape: [2, ...whole.slice(1)], bytes: bytes.subarray(0, (bytes.byteLength / 3) * 2) },
   )

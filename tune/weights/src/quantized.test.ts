@@ -36,7 +36,7 @@ test.each([
   ['nvfp4', 'nvfp4', [130, 64]],
   ['nf4', 'nf4', [130, 128]],
 ] as const)(
-  '%s: the values read are those of the layout’s maker, bit for bit',
+  '%s: reads the values of the layout’s reference implementation, bit for bit',
   async (name, dtype, shape) => {
     const model = await openGolden(name)
     const weight = await readWeight(model, 'layer.weight')
@@ -54,7 +54,7 @@ test.each([
   },
 )
 
-/** Our own quantiser's buffer as the tensors that each layout has on disk. */
+/** Our own quantiser's buffer as the tensors of each layout on disk. */
 function partBytes(
   dtype: Dtype,
   shape: readonly number[],
@@ -124,7 +124,7 @@ beforeAll(async () => {
 })
 
 test.each(['fp8_tiles', 'nvfp4', 'nf4'] as const)(
-  '%s: a buffer of our own quantiser comes back as it was',
+  '%s: a buffer of our own quantiser survives the round trip',
   async dtype => {
     const { buffer, tensors } = asLayout(dtype)
     const model = await openWritten(tensors)
@@ -133,7 +133,7 @@ test.each(['fp8_tiles', 'nvfp4', 'nf4'] as const)(
   },
 )
 
-test('plain weights: bf16 and f32 as they are, f16 as f32', async () => {
+test('reads plain bf16 and f32 unchanged and f16 as f32', async () => {
   const model = await openWritten([
     { name: 'b', dtype: 'BF16', shape: [2], bytes: encodeFloats('BF16', Float32Array.of(1, -2)) },
     { name: 'h', dtype: 'F16', shape: [2], bytes: encodeFloats('F16', Float32Array.of(1, 65504)) },
@@ -214,7 +214,7 @@ test.each([
   Layout,
   (tensors: TensorToWrite[]) => TensorToWrite[],
   RegExp,
-])[])('refuses %s (%s)', async (_, layout, change, message) => {
+])[])('rejects %s (%s)', async (_, layout, change, message) => {
   const model = await openWritten(change(asLayout(layout).tensors))
   await expect(readWeight(model, 'w')).rejects.toThrow(message)
   await model.close()
@@ -224,7 +224,7 @@ test.each([
   ['blocks of 128', { blocksize: 128 }],
   ['fp4 codes', { quant_type: 'fp4' }],
   ['no double quantisation', { nested_blocksize: undefined }],
-])('refuses bitsandbytes weights with %s, saying what is read', async (_, over) => {
+])('rejects bitsandbytes weights with %s and names the supported layout', async (_, over) => {
   const model = await openWritten(asLayout('nf4', bnbState(over)).tensors)
   await expect(readWeight(model, 'w')).rejects.toThrow(
     'supported is NF4 with blocks of 64 and double quantisation in groups of 256',

@@ -49,7 +49,7 @@ test('writes the same bytes as the Python library', async () => {
   expect(Buffer.compare(await readFile(path), await readFile(golden))).toBe(0)
 })
 
-test('reads what the Python library wrote', async () => {
+test('reads a file of the Python library', async () => {
   const file = await openSafetensors(golden)
   expect(file.metadata).toEqual({ format: 'pt' })
   expect([...file.tensors.keys()].toSorted()).toEqual([
@@ -93,7 +93,7 @@ test('every dtype survives writing and reading', async () => {
   await file.close()
 })
 
-test('floats survive each dtype that can hold them', () => {
+test('floats survive each dtype that can represent them', () => {
   const values = Float32Array.of(0, -1.5, 448, 2 ** -6)
   for (const dtype of ['F32', 'BF16', 'F16'] as const)
     expect(decodeFloats(dtype, encodeFloats(dtype, values))).toEqual(values)
@@ -102,7 +102,7 @@ test('floats survive each dtype that can hold them', () => {
   expect(decodeFloats('F64', new Uint8Array(Float64Array.of(0.5).buffer))).toEqual(Float32Array.of(0.5))
 })
 
-test('bytes that do not start at a multiple of the element are read all the same', () => {
+test('decodes bytes that are not aligned to the element size', () => {
   const stored = new Uint8Array(9)
   stored.set(new Uint8Array(Float32Array.of(1.25, -3).buffer), 1)
   expect(decodeFloats('F32', stored.subarray(1))).toEqual(Float32Array.of(1.25, -3))
@@ -110,7 +110,7 @@ test('bytes that do not start at a multiple of the element are read all the same
 
 const entry = (dtype: string, shape: unknown, offsets: unknown) => ({ dtype, shape, data_offsets: offsets })
 
-describe('a damaged file is refused, naming file and tensor:', () => {
+describe('rejects a damaged file with its name and tensor:', () => {
   test.each([
     ['no length', 'empty', undefined, 0, /not a safetensors file: it has 0 bytes/],
     [
@@ -193,7 +193,7 @@ describe('a damaged file is refused, naming file and tensor:', () => {
     await expect(openSafetensors(path)).rejects.toThrow(path)
   })
 
-  test('a header said to be huge, without reading it', async () => {
+  test('a header with a huge declared length, without reading it', async () => {
     const path = join(directory, 'huge')
     const bytes = new Uint8Array(64).fill(0x7f)
     await writeFile(path, bytes)
@@ -202,7 +202,7 @@ describe('a damaged file is refused, naming file and tensor:', () => {
     )
   })
 
-  test('every cut of a good file', async () => {
+  test('every truncation of a valid file', async () => {
     const whole = await readFile(golden)
     const path = join(directory, 'short')
     for (let length = 0; length < whole.byteLength; length += length < 16 ? 1 : 7) {
@@ -216,7 +216,7 @@ describe('a damaged file is refused, naming file and tensor:', () => {
 
 const failToRead = () => Promise.reject(new Error('no more'))
 
-test('a failed write leaves what was there and nothing beside it', async () => {
+test('a failed write keeps the existing file and leaves no other', async () => {
   const inside = await mkdtemp(join(directory, 'atomic-'))
   const path = join(inside, 'model.safetensors')
   await writeSafetensors(path, [{ name: 'a', dtype: 'U8', shape: [1], bytes: Uint8Array.of(7) }])
@@ -231,7 +231,7 @@ test('a failed write leaves what was there and nothing beside it', async () => {
   expect(await readFile(path)).toEqual(before)
 })
 
-test('a model in shards reads as one', async () => {
+test('reads a model in shards as one', async () => {
   const inside = await mkdtemp(join(directory, 'shards-'))
   const tensors = Array.from({ length: 5 }, (_, i): TensorToWrite => ({
     name: `t.${i}`,
@@ -265,7 +265,7 @@ test('a model in shards reads as one', async () => {
   )
 })
 
-test('a directory without weights says what was looked for', async () => {
+test('rejects a directory without weights and names the missing files', async () => {
   const inside = await mkdtemp(join(directory, 'none-'))
   await expect(openCheckpoint(inside)).rejects.toThrow(
     'contains neither model.safetensors nor model.safetensors.index.json',

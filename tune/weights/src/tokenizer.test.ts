@@ -32,7 +32,7 @@ const trained = (messages: ChatMessage[]) =>
     .filter(piece => piece.isAssistant)
     .map(piece => piece.text)
 
-test('gives the ids and the texts that the Python library gives', () => {
+test('gives the ids and texts of the Python library', () => {
   for (const { text, ids, decoded } of goldens.texts) {
     expect(tokenizer.encode(text), JSON.stringify(text)).toEqual(ids)
     expect(tokenizer.decode(ids), JSON.stringify(text)).toBe(decoded)
@@ -42,7 +42,7 @@ test('gives the ids and the texts that the Python library gives', () => {
 })
 
 /** Promise T3: Decoding tokens one by one gives the same text as decoding them together. */
-test('the pieces of tokens, put together, are the text of all of them, whole characters or not', () => {
+test('concatenated token pieces equal the decoded text, even with split characters', () => {
   const ids = Array.from({ length: 4000 }, (_, i) => (i * 7919 + ((i * i) % 1009)) % tokenizer.vocabSize)
   for (const skipSpecialTokens of [false, true]) {
     const bytes = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -56,7 +56,7 @@ test('the pieces of tokens, put together, are the text of all of them, whole cha
   }
 })
 
-test('renders conversations and tools as the Python library does', () => {
+test('renders conversations and tools like the Python library', () => {
   for (const [name, { messages, tools, text }] of Object.entries(goldens.chats))
     expect(tokenizer.chat?.render({ messages, tools }), name).toBe(text)
   expect(tokenizer.chat?.render({ messages: [user] }, { addGenerationPrompt: true })).toBe(goldens.prompt)
@@ -68,7 +68,7 @@ test('renders conversations and tools as the Python library does', () => {
   ).toBe(goldens.no_thinking_prompt)
 })
 
-test('trains on what the assistant wrote, in every turn, to the end of the turn', () => {
+test("trains on the assistant's text in every turn, up to the end of the turn", () => {
   const { messages } = goldens.chats['three turns'] ?? { messages: [] }
   expect(trained(messages)).toEqual([
     '12 - 5 = 7\n#### 7<|im_end|>\n',
@@ -88,7 +88,7 @@ test('trains on what the assistant wrote, in every turn, to the end of the turn'
   ])
 })
 
-test('the mask of a template with {% generation %} is the one of the Python library', () => {
+test('the mask of a template with {% generation %} matches the Python library', () => {
   const { messages } = goldens.chats['three turns'] ?? { messages: [] }
   const { template, ids, mask } = goldens.marked
   const chat = compileChatTemplate(template, {})
@@ -101,7 +101,7 @@ test('the mask of a template with {% generation %} is the one of the Python libr
   expect(() => chat.pieces({ messages: [{ role: 'user', content: '\u{fdd0}' }] })).toThrow('U+FDD0')
 })
 
-test('the prompt’s ids are those that a served model would be given', () => {
+test('the prompt has the ids that a served model gets', () => {
   const { ids, isAssistant } = tokenizer.encodeChat({ messages: [user, answer] })
   const prompt = tokenizer.encode(goldens.no_thinking_prompt)
   expect(ids.slice(0, prompt.length)).toEqual(prompt)
@@ -109,7 +109,7 @@ test('the prompt’s ids are those that a served model would be given', () => {
   expect(tokenizer.decode(ids.filter((_, i) => isAssistant[i] === true))).toBe('12 - 5 = 7<|im_end|>\n')
 })
 
-test('a template whose turns cannot be found is refused, not guessed at', () => {
+test('rejects a template whose turns cannot be located', () => {
   const odd = compileChatTemplate(
     '{{ messages | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}{% if ' +
       'add_generation_prompt %}[{% endif %}',
@@ -123,7 +123,7 @@ test('a template whose turns cannot be found is refused, not guessed at', () => 
   )
 })
 
-test('a template’s own refusal and its mistakes are passed on', () => {
+test('reports a template’s own rejection and its syntax errors', () => {
   const strict = compileChatTemplate(
     "{% if messages[0].role != 'user' %}{{ raise_exception('roles must alternate') }}{% endif %}{{ " +
       'bos_token }}',
@@ -136,7 +136,7 @@ test('a template’s own refusal and its mistakes are passed on', () => {
   expect(() => compileChatTemplate('{% for %}', {})).toThrow('invalid chat template')
 })
 
-test('the template is read from its own file, or from the configuration, by name', async () => {
+test('reads the template from its own file, or from the configuration by name', async () => {
   const inside = await mkdtemp(join(directory, 'model-'))
   await cp(reference, inside, { recursive: true })
   await rm(join(inside, 'chat_template.jinja'))
@@ -157,7 +157,7 @@ test('the template is read from its own file, or from the configuration, by name
   expect((await loadTokenizer(inside)).chat?.render({ messages: [user] })).toBe('D<|im_end|>')
 })
 
-test('a directory without a tokenizer, or with a damaged one, says so', async () => {
+test('rejects a directory with a missing or damaged tokenizer', async () => {
   const inside = await mkdtemp(join(directory, 'bad-'))
   await expect(loadTokenizer(inside)).rejects.toThrow(
     'tokenizer.json: no such file; only tokenizers with a tokenizer.json are supported',

@@ -1,6 +1,6 @@
 /**
- * Weights of a file as the engine gets them: mapped where they are as wanted, converted where not, refused
- * where they cannot be.
+ * Weights of a file as the engine gets them: mapped if they have the wanted format, else converted, or
+ * rejected if that is impossible.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -53,19 +53,19 @@ test.each([
   ['h', 'bf16'],
   ['f', 'f32'],
   ['f', 'bf16'],
-] as const)('%s as %s has the numbers of the file', async (name, dtype) => {
+] as const)('%s as %s has the values of the file', async (name, dtype) => {
   expect(dequantize(await load(name, dtype), dtype, shape)).toEqual(values)
 })
 
 test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'nf4'] as const)(
-  '%s has the codes that its definition gives, from every float format',
+  '%s has the codes of its definition from every float format',
   async dtype => {
     const expected = quantize(values, dtype, shape)
     for (const name of ['b', 'h', 'f']) expect(await load(name, dtype)).toEqual(expected)
   },
 )
 
-test('a weight as wanted is a view of the file, and writing to it does not reach the file', async () => {
+test('a weight in the wanted format is a view of the file, and writing to it does not change the file', async () => {
   const before = readFileSync(join(directory, 'model.safetensors'))
   const mapped = await load('b', 'bf16')
   expect(mapped.buffer.byteLength).toBe(before.byteLength)
@@ -73,12 +73,12 @@ test('a weight as wanted is a view of the file, and writing to it does not reach
   expect(readFileSync(join(directory, 'model.safetensors')).equals(before)).toBe(true)
 })
 
-test('what comes quantised is taken as it is, and not requantised', async () => {
+test('keeps a quantised weight unchanged and rejects requantising it', async () => {
   expect((await load('q', 'fp8_tiles')).byteLength).toBeGreaterThan(32 * 64)
   await expect(load('q', 'nf4')).rejects.toThrow(/is quantised as fp8_tiles and cannot be requantised to nf4/)
 })
 
-test('a weight of another shape, or none, is named', async () => {
+test('names a missing weight or one with another shape', async () => {
   await expect(loadBase(engine, checkpoint, [{ name: 'b', dtype: 'bf16', shape: [64, 32] }])).rejects.toThrow(
     /"b" must have shape \(64, 32\), got \(32, 64\)/,
   )
@@ -86,7 +86,7 @@ test('a weight of another shape, or none, is named', async () => {
 })
 
 test.each(['BF16', 'F16', 'F32'] as const)(
-  'a number that is not finite is found wherever it lies, in %s',
+  'finds a non-finite number at any position in %s',
   dtype => {
     for (const count of [1, 2, 7, 8, 33]) {
       const sound = Float32Array.from({ length: count }, (_, i) => (i % 2 === 0 ? -65_504 : 6e-5))
@@ -94,7 +94,7 @@ test.each(['BF16', 'F16', 'F32'] as const)(
       for (let at = 0; at < count; at++) {
         for (const value of [NaN, Infinity, -Infinity]) {
           const bytes = encodeFloats(dtype, sound.with(at, value))
-          // A file's tensors may begin at any byte.
+          // The tensors of a file may start at any byte.
           const shifted = new Uint8Array(bytes.byteLength + 1)
           shifted.set(bytes, 1)
           expect(findNotFinite(dtype, shifted.subarray(1))).toBe(at)
@@ -106,7 +106,7 @@ test.each(['BF16', 'F16', 'F32'] as const)(
 
 /** Promise T2.5: No quantiser turns a NaN into a number. */
 test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4'] as const)(
-  'a weight with a NaN is refused by name before %s makes a number of it',
+  'rejects a weight with a NaN by name before converting it to %s',
   async dtype => {
     const bad = mkdtempSync(join(directory, 'bad-'))
     await writeCheckpoint(bad, [

@@ -41,7 +41,7 @@ const retry = { attempts: 6, wait: () => Promise.resolve() }
 const envOf = (url: string) => ({ HF_HUB_CACHE: cache, HF_ENDPOINT: url, HF_HOME: cache })
 const id = 'org/tiny'
 
-test('downloads what is of use, in the layout of the hub’s own cache', async () => {
+test('downloads the useful files in the layout of the hub’s own cache', async () => {
   await using hub = await startFakeHub({ files, id })
   const seen: number[] = []
   const path = await resolveRepo('model', id, {
@@ -63,7 +63,7 @@ test('downloads what is of use, in the layout of the hub’s own cache', async (
   expect(hub.requests.length).toBe(asked)
 })
 
-test('a connection that is cut again and again is continued where it ended', async () => {
+test('a repeatedly interrupted download resumes where it stopped', async () => {
   await using hub = await startFakeHub({ files, id })
   hub.cuts.push(0, 10, 7000, 8000)
   const path = await resolveRepo('model', id, { env: envOf(hub.url), retry, onProgress: hub.cutNow })
@@ -72,7 +72,7 @@ test('a connection that is cut again and again is continued where it ended', asy
   expect(ranges.some(line => /bytes=\d+-$/.test(line))).toBe(true)
 })
 
-test('a download given up is continued by the next one', async () => {
+test('the next download resumes a failed one', async () => {
   await using hub = await startFakeHub({ files, id })
   hub.cuts.push(7000)
   await expect(
@@ -90,7 +90,7 @@ test('a download given up is continued by the next one', async () => {
   expect(hub.requests.at(-1)).toMatch(/^GET .*model.safetensors bytes=\d+-$/)
 })
 
-test('a server that knows no ranges gives the whole file again', async () => {
+test('downloads the whole file again if the server ignores ranges', async () => {
   await using hub = await startFakeHub({ files, id, ignoresRange: true })
   hub.cuts.push(7000)
   const path = await resolveRepo('model', id, { env: envOf(hub.url), retry, onProgress: hub.cutNow })
@@ -98,7 +98,7 @@ test('a server that knows no ranges gives the whole file again', async () => {
 })
 
 test.each(['model.safetensors', 'config.json'])(
-  '%s damaged on the way is refused and deleted',
+  'rejects and deletes %s if the download is damaged',
   async name => {
     await using hub = await startFakeHub({ files, id })
     hub.corrupt(name)
@@ -111,7 +111,7 @@ test.each(['model.safetensors', 'config.json'])(
   },
 )
 
-test('a snapshot that others left in part is completed', async () => {
+test('completes a partial snapshot', async () => {
   await using hub = await startFakeHub({ files, id })
   const path = await resolveRepo('model', id, { env: envOf(hub.url) })
   await rm(
@@ -140,7 +140,7 @@ test('data sets have their own folder and routes', async () => {
   expect(await readFile(join(path, 'data', 'train.jsonl'), 'utf8')).toContain('#### 1')
 })
 
-test('a private model asks for a token, and is read with one', async () => {
+test('a private model requires a token and downloads with a valid one', async () => {
   await using hub = await startFakeHub({ files, id, token: 'hf_x' })
   await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(
     /rejected model org\/tiny \(revision main\) with 401: it does not exist or needs access; set HF_TOKEN/,
@@ -153,7 +153,7 @@ test('a private model asks for a token, and is read with one', async () => {
   )
 })
 
-test('without a network the error names the cache path looked at', async () => {
+test('without a network the error names the cache path', async () => {
   const env = envOf('http://127.0.0.1:9')
   const folder = join(cache, 'models--org--tiny', 'snapshots')
   const refused = resolveRepo('model', id, {
@@ -169,7 +169,7 @@ test('without a network the error names the cache path looked at', async () => {
   )
 })
 
-test('refuses what is neither a directory nor a name', async () => {
+test('rejects an argument that is neither a directory nor a valid name', async () => {
   const env = envOf('http://127.0.0.1:9')
   await expect(resolveRepo('model', './nowhere/at/all', { env })).rejects.toThrow(
     'not a directory, and not a name on the hub',
@@ -181,14 +181,14 @@ test('refuses what is neither a directory nor a name', async () => {
   expect(await resolveRepo('model', directory, { env })).toBe(directory)
 })
 
-test('a hub that names a file outside the snapshot is refused', async () => {
+test('rejects a file name outside the snapshot', async () => {
   await using hub = await startFakeHub({ files: { '../model.safetensors': new Uint8Array(1) }, id })
   await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(
     'has a file with the invalid name "../model.safetensors"',
   )
 })
 
-test('the cache lies where the environment says, in the order of the hub’s own client', async () => {
+test('finds cache and token through the environment with the precedence of the hub’s own client', async () => {
   const home = { XDG_CACHE_HOME: '/xdg' }
   expect(hubCacheRoot(home)).toBe('/xdg/huggingface/hub')
   expect(hubCacheRoot({ ...home, HF_HOME: '/hf' })).toBe('/hf/hub')

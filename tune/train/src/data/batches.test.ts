@@ -20,7 +20,7 @@ import { packRows } from './pack.ts'
 const reference = fileURLToPath(new URL('../../../weights/test/reference/tokenizer', import.meta.url))
 const tokenizer = await loadTokenizer(reference)
 
-/** Tokens of document d are 1000·d + i + 1, so that each slot tells where it came from. */
+/** Tokens of document d are 1000·d + i + 1, so that each token identifies its document and position. */
 const documentsOf = (lengths: readonly number[]): Document[] =>
   lengths.map((length, d) => ({
     tokens: Int32Array.from({ length }, (_, i) => 1000 * d + i + 1),
@@ -30,7 +30,7 @@ const documentsOf = (lengths: readonly number[]): Document[] =>
 const lengthsIn = (row: number) => fc.array(fc.integer({ min: 1, max: row }), { minLength: 1, maxLength: 60 })
 const sized = fc.integer({ min: 2, max: 130 }).chain(row => fc.tuple(fc.constant(row), lengthsIn(row)))
 
-test('every document lies whole in exactly one row, and no row is over its length', () => {
+test('packs every document whole into exactly one row, and no row exceeds its length', () => {
   fc.assert(
     fc.property(sized, ([rowLength, lengths]) => {
       const rows = packRows(lengths, rowLength)
@@ -41,7 +41,7 @@ test('every document lies whole in exactly one row, and no row is over its lengt
   )
 })
 
-test('packs as the definition of best-fit-decreasing says', () => {
+test('packs by best-fit-decreasing', () => {
   fc.assert(
     fc.property(sized, ([rowLength, lengths]) => {
       const left: number[] = []
@@ -58,7 +58,7 @@ test('packs as the definition of best-fit-decreasing says', () => {
   )
 })
 
-test('packs 10000 documents of problem length into rows that are over 98 % full', () => {
+test('packs 10000 documents of typical length into rows that are over 98 % full', () => {
   const lengths = Array.from({ length: 10_000 }, (_, i) => 120 + ((i * 7919) % 340))
   const rows = packRows(lengths, 2048)
   expect(lengths.reduce((sum, length) => sum + length, 0) / (rows.length * 2048)).toBeGreaterThan(0.98)
@@ -89,7 +89,7 @@ const take = (
   return { batches, position }
 }
 
-test('an epoch has every token exactly once, packed or not', () => {
+test('an epoch contains every token exactly once, packed or not', () => {
   fc.assert(
     fc.property(lengthsIn(16), fc.boolean(), fc.integer({ min: 0, max: 5 }), (lengths, packing, seed) => {
       const documents = documentsOf(lengths)
@@ -107,7 +107,7 @@ test('an epoch has every token exactly once, packed or not', () => {
   )
 })
 
-test('inside a document positions count up, targets are the next token, and boundaries fence it in', () => {
+test('positions count up within a document, targets are the next token, and boundaries separate documents', () => {
   fc.assert(
     fc.property(lengthsIn(16), lengths => {
       const documents = documentsOf(lengths)
@@ -133,14 +133,14 @@ test('inside a document positions count up, targets are the next token, and boun
   )
 })
 
-test('the same seed gives the same batches, another seed or epoch another order', () => {
+test('the same seed gives the same batches; another seed or epoch changes the order', () => {
   const documents = documentsOf(Array.from({ length: 40 }, (_, i) => 3 + (i % 9)))
   expect(take(documents, {}, 6).batches).toEqual(take(documents, {}, 6).batches)
   expect(take(documents, {}, 6).batches).not.toEqual(take(documents, { seed: 8 }, 6).batches)
   expect(take(documents, {}, 6).batches).not.toEqual(take(documents, {}, 6, { epoch: 1, row: 0 }).batches)
 })
 
-test('a run stopped anywhere goes on with the batches it would have had', () => {
+test('a run resumed from any step gets the same batches as an uninterrupted one', () => {
   const documents = documentsOf(Array.from({ length: 23 }, (_, i) => 2 + ((i * 5) % 14)))
   const whole = take(documents, {}, 20).batches
   for (let stop = 0; stop < 20; stop++) {
@@ -150,7 +150,7 @@ test('a run stopped anywhere goes on with the batches it would have had', () => 
   }
 })
 
-test('fewer rows than a batch has are repeated', () => {
+test('repeats rows if there are fewer than a batch needs', () => {
   const { batches, position } = take(documentsOf([4]), { batchSize: 3 }, 1)
   expect(batches[0]?.realTokens).toBe(12)
   expect(position).toEqual({ epoch: 3, row: 0 })
@@ -163,7 +163,7 @@ test('steps cover every epoch', () => {
   expect(countSteps(1, 1, 2, 4)).toBe(1)
 })
 
-test('boundaries are padded with empty documents', () => {
+test('pads boundaries with empty documents', () => {
   const batch = take(documentsOf([4, 4]), { batchSize: 1 }, 1).batches[0]!
   expect([...padCuSeqlens(batch, 6)]).toEqual([0, 4, 8, 16, 16, 16])
   expect(() => padCuSeqlens(batch, 3)).toThrow('4 boundaries do not fit 3')
@@ -182,7 +182,7 @@ const tokenizeAll = (
 const trainedText = ({ tokens, isTrained }: Document) =>
   tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1))
 
-test('the loss counts the answer of a question, a completion, and all of a text', () => {
+test('trains on the answer of a question, on a completion, and on all of a text', () => {
   const { documents } = tokenizeAll([
     { kind: 'question', question: 'How many?', answer: '#### 7' },
     { kind: 'completion', prompt: '12 - 5 =', completion: ' 7' },
@@ -196,7 +196,7 @@ test('the loss counts the answer of a question, a completion, and all of a text'
   expect(tokenizer.decode([...documents[2]!.tokens])).toBe('Ana has 12 apples.<|im_end|>')
 })
 
-test('a base model without a template is asked as the evaluation asks', () => {
+test('without a chat template, a question uses the prompt format of the evaluation', () => {
   const { documents } = tokenizeExamples(
     [{ kind: 'question', question: 'How many?', answer: '#### 7' }],
     { ...tokenizer, chat: undefined },
@@ -206,14 +206,14 @@ test('a base model without a template is asked as the evaluation asks', () => {
   expect(trainedText(documents[0]!)).toBe(' #### 7<|im_end|>')
 })
 
-test('train_on all counts every token but the first, which nothing predicts', () => {
+test('train_on all trains on every token but the first', () => {
   const { documents } = tokenizeAll([{ kind: 'completion', prompt: 'ab', completion: 'c' }], {
     trainOn: 'all',
   })
   expect([...documents[0]!.isTrained]).toEqual([...documents[0]!.tokens].map((_, i) => Number(i > 0)))
 })
 
-test('a document longer than the row is cut and counted, or refused', () => {
+test('truncates and counts a document longer than the row, or rejects it', () => {
   const long: Example = { kind: 'text', text: 'apples '.repeat(100) }
   const cutBeforeAnswer: Example = { kind: 'completion', prompt: 'apples '.repeat(100), completion: ' 7' }
   const made = tokenizeAll([long, cutBeforeAnswer, { kind: 'text', text: 'short' }])
@@ -227,7 +227,7 @@ test('a document longer than the row is cut and counted, or refused', () => {
   )
 })
 
-test('a conversation that the template cannot show is told apart, and the others are taken', () => {
+test('reports a conversation that the template cannot render and keeps the others', () => {
   const { documents, refused } = tokenizeAll([
     { kind: 'chat', messages: [{ role: 'assistant', content: 'a' }], tools: undefined },
     { kind: 'text', text: 'b' },
@@ -241,7 +241,7 @@ test('a conversation that the template cannot show is told apart, and the others
   ])
 })
 
-test('an exported conversation with tools becomes one document with every answer trained', async () => {
+test('an exported conversation with tools becomes one document that trains on every answer', async () => {
   const goldens = JSON.parse(await readFile(`${reference}/goldens.json`, 'utf8')) as {
     chats: { tools: Record<string, unknown> }
   }

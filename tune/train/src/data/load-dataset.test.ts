@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }))
 const options = { env: { HF_HUB_OFFLINE: '1', HF_HUB_CACHE: '/nowhere' }, seed: 1 }
 
-test('a file is repeated to the number of samples asked for', async () => {
+test('repeats a file up to the requested number of samples', async () => {
   const path = join(directory, 'two.jsonl')
   await writeFile(path, '{"text":"a"}\n{"text":"b"}\n')
   const { examples, source } = await loadDataset(path, { ...options, samples: 5 })
@@ -25,7 +25,7 @@ test('a file is repeated to the number of samples asked for', async () => {
   expect((await loadDataset(path, options)).examples).toHaveLength(2)
 })
 
-test('a name is looked for in the hub’s cache', async () => {
+test('looks up a name in the hub cache', async () => {
   const snapshot = join(directory, 'hub', 'datasets--org--set', 'snapshots', 'c'.repeat(40))
   await mkdir(join(snapshot, '..', '..', 'refs'), { recursive: true })
   await mkdir(snapshot, { recursive: true })
@@ -52,7 +52,7 @@ test('a name is looked for in the hub’s cache', async () => {
   )
 })
 
-test('generated problems have names of their own', async () => {
+test('loads generated problems by their reserved names', async () => {
   const ro = await loadDataset('problems:ro', { ...options, samples: 50 })
   expect(ro.examples).toHaveLength(50)
   expect(ro.examples[0]).toMatchObject({ kind: 'question', answer: expect.stringMatching(/#### \d+$/) })
@@ -62,7 +62,7 @@ test('generated problems have names of their own', async () => {
   )
 })
 
-test('a tokenised data set is read back as it was made, and made anew when anything differs', async () => {
+test('reads a cached tokenised data set, and tokenises again if anything differs', async () => {
   const tokenizer = await loadTokenizer(
     fileURLToPath(new URL('../../../weights/test/reference/tokenizer', import.meta.url)),
   )
@@ -87,7 +87,7 @@ test('a tokenised data set is read back as it was made, and made anew when anyth
 })
 
 /** Promise T4: The training toolkit reads the sft export of Cairn Agent unchanged. */
-test('what cairn export --format sft wrote is read as it is, and every answer is trained', async () => {
+test('reads the output of cairn export --format sft unchanged and trains on every answer', async () => {
   const { examples } = await loadDataset(
     fileURLToPath(new URL('../../test/fixtures/sft-export.jsonl', import.meta.url)),
     options,

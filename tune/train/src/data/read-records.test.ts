@@ -53,7 +53,7 @@ test.each(['none', 'snappy', 'gzip', 'zstd', 'brotli'])(
   },
 )
 
-test('knows four shapes of rows', async () => {
+test('reads rows with a completion and rows with a text', async () => {
   expect(await read('b.jsonl', '{"prompt":"p","completion":"c","text":"ignored"}')).toEqual([
     { kind: 'completion', prompt: 'p', completion: 'c' },
   ])
@@ -62,7 +62,7 @@ test('knows four shapes of rows', async () => {
 
 const call = (args: string) => ({ id: 'c1', type: 'function', function: { name: 'add', arguments: args } })
 
-test('reads what cairn export --format sft writes, arguments of calls as objects', async () => {
+test('reads the output of cairn export --format sft, with call arguments as objects', async () => {
   const line = {
     messages: [
       { role: 'user', content: 'Add.' },
@@ -116,11 +116,11 @@ test.each([
   ['o.parquet', 'PAR0', /o.parquet: invalid Parquet file/],
   ['p.txt', 'a', /p.txt: unknown format; known: .jsonl, .json, .csv, .parquet/],
   ['q.jsonl', '\n', /q.jsonl: has no rows/],
-])('refuses %s, naming the row and what was expected', async (name, text, message) => {
+])('rejects %s with the row and the expected value', async (name, text, message) => {
   await expect(read(name, text)).rejects.toThrow(message)
 })
 
-test('a directory is read by split', async () => {
+test('reads a directory by split', async () => {
   const inside = join(directory, 'set')
   await expect(readRecords(inside)).rejects.toThrow('set: no such file or directory')
   await mkdir(join(inside, 'data'), { recursive: true })
@@ -147,7 +147,7 @@ test('CSV keeps what quotes protect and skips empty lines', () => {
   expect(() => parseCsv('x', 'a\n"1"2')).toThrow('x:2: unclosed quote, or text after a closing quote')
 })
 
-test('a file may have more rows than a call may have arguments', async () => {
+test('reads a file with more rows than a call can have arguments', async () => {
   const path = await write('many.jsonl', '{"text":"a"}\n'.repeat(200_000))
   expect((await readRecords(path)).records).toHaveLength(200_000)
 })

@@ -17,7 +17,7 @@ import {
 const make = (language: Language, split: Split, count = 1500, seed = 1) =>
   generateProblems({ language, split, count, seed })
 
-test('there are at least forty templates, of one to four steps', () => {
+test('has at least forty templates, with one to four steps', () => {
   const counts = Map.groupBy(
     TEMPLATES,
     template =>
@@ -32,7 +32,7 @@ test('there are at least forty templates, of one to four steps', () => {
   expect(new Set(TEMPLATES.map(({ id }) => id)).size).toBe(TEMPLATES.length)
 })
 
-/** Works the answer out from its text alone. */
+/** Computes the answer from its text alone. */
 function recompute(answer: string): { results: number[]; said: number } {
   const lines = answer.split('\n')
   const results = lines.slice(0, -1).map(line => {
@@ -52,14 +52,14 @@ function recompute(answer: string): { results: number[]; said: number } {
 }
 
 test.each(['en', 'ro'] as const)(
-  '%s: every answer is right when worked out again from its steps',
+  '%s: every answer equals the result recomputed from its steps',
   language => {
     for (const { question, answer, result, steps } of make(language, 'train')) {
       const { results, said } = recompute(answer)
       expect(said).toBe(result)
       expect(results.at(-1)).toBe(said)
       expect(results).toHaveLength(steps.length)
-      // A number in a step is one that the question gives, an earlier result, or the two of "half" and "all
+      // A number in a step comes from the question or an earlier result, or is the two of "half" and "all
       // around".
       const given = new Set([...(question.match(/\d+/g) ?? []).map(Number), 2])
       steps.forEach(({ left, right }, i) => {
@@ -73,7 +73,7 @@ test.each(['en', 'ro'] as const)(
   },
 )
 
-test('each number the question gives is needed', () => {
+test('the steps use every number of the question', () => {
   for (const { question, steps } of make('en', 'train', 500)) {
     const used = steps.flatMap(({ left, right }) => [left, right])
     for (const number of question.match(/\d+/g) ?? []) expect(used, question).toContain(Number(number))
@@ -81,7 +81,7 @@ test('each number the question gives is needed', () => {
 })
 
 test.each(['en', 'ro'] as const)(
-  '%s: no question twice, and none of the training half in the test half, whatever the seeds',
+  '%s: questions are unique, and no test problem is in the training split, for any seeds',
   language => {
     const train = make(language, 'train', 3000, 1)
     const test = [...make(language, 'test', 600, 1), ...make(language, 'test', 600, 2)]
@@ -97,7 +97,7 @@ test.each(['en', 'ro'] as const)(
   },
 )
 
-test('both languages tell the same problem', () => {
+test('both languages describe the same problem', () => {
   const [en, ro] = [make('en', 'test', 200), make('ro', 'test', 200)]
   expect(ro.map(({ result, template }) => [template, result])).toEqual(
     en.map(({ result, template }) => [template, result]),
@@ -108,23 +108,23 @@ test('both languages tell the same problem', () => {
   })
 })
 
-test('templates take turns', () => {
+test('uses all templates equally often', () => {
   const counts = Map.groupBy(make('ro', 'train', TEMPLATES.length * 20), ({ template }) => template)
   expect([...counts.values()].every(problems => problems.length === 20)).toBe(true)
   expect(counts.size).toBe(TEMPLATES.length)
 })
 
-test('the same seed gives the same problems, another seed others', () => {
+test('the seed determines the problems', () => {
   expect(make('ro', 'train', 100)).toEqual(make('ro', 'train', 100))
   expect(make('ro', 'train', 100)).not.toEqual(make('ro', 'train', 100, 2))
 })
 
-test('there are enough for the benchmark: 10000 to train and 1319 to test', () => {
+test('has enough problems for the benchmark: 10000 to train and 1319 to test', () => {
   expect(make('ro', 'train', 10_000)).toHaveLength(10_000)
   expect(make('ro', 'test', 1319)).toHaveLength(1319)
 })
 
-test('steps can be chosen, and asking for more than there is says so', () => {
+test('limits the number of steps, and rejects a request for more problems or steps than exist', () => {
   const hard = generateProblems({ language: 'en', split: 'train', count: 50, seed: 3, minSteps: 3 })
   expect(hard.every(({ steps }) => steps.length >= 3)).toBe(true)
   expect(() => generateProblems({ language: 'en', split: 'train', count: 1, seed: 3, minSteps: 5 })).toThrow(
@@ -135,7 +135,7 @@ test('steps can be chosen, and asking for more than there is says so', () => {
   ).toThrow(/template \S+ has only \d+ problems in the test split/)
 })
 
-test('numbers can be kept small, in questions and answers', () => {
+test('maxNumber limits the numbers in questions and answers', () => {
   const small = generateProblems({
     language: 'en',
     split: 'train',
@@ -178,18 +178,18 @@ test.each([
   [1, MONEY, 'un leu'],
   [20, EGG, '20 de ouă'],
   [1, EGG, 'un ou'],
-])('Romanian counts %i %o as %s', (n, noun, counted) => {
+])('Romanian writes %i %o as %s', (n, noun, counted) => {
   expect(countRo(n, noun)).toBe(counted)
 })
 
-test('the rule of "de" for every number to 2000', () => {
+test('applies the "de" rule to every number up to 2000', () => {
   for (let n = 2; n <= 2000; n++) {
     const lastTwo = n % 100
     expect(takesDe(n), String(n)).toBe(!(n < 20 || (lastTwo >= 1 && lastTwo <= 19)))
   }
 })
 
-test('words agree with gender: neuter nouns are feminine in the plural', () => {
+test('words agree in gender, and neuter nouns are feminine in the plural', () => {
   expect(howMany(MONEY).ro).toBe('Câți lei')
   expect(howMany(STUDENT).ro).toBe('Câți elevi')
   expect(howMany(apple).ro).toBe('Câte mere')
@@ -199,7 +199,7 @@ test('words agree with gender: neuter nouns are feminine in the plural', () => {
   expect(PEOPLE.map(({ dative }) => dative)).toContain('lui Dan')
 })
 
-test('no Romanian text breaks the rule of "de" or uses the letters with cedilla', () => {
+test('Romanian texts follow the "de" rule and use no letters with cedilla', () => {
   for (const { question, answer } of make('ro', 'train', 3000)) {
     const text = `${question}\n${answer}`
     expect(text).not.toMatch(/[şţŞŢ]/)
@@ -210,7 +210,7 @@ test('no Romanian text breaks the rule of "de" or uses the letters with cedilla'
   }
 })
 
-test('questions read as people write them', () => {
+test('a Romanian question and answer read naturally', () => {
   const gift = generateProblems({ language: 'ro', split: 'train', count: TEMPLATES.length, seed: 11 }).find(
     ({ template }) => template === 'gift',
   )

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }))
 const newFile = () => join(directory, `${written++}.gguf`)
 
-/** What make_models.py gave its files. */
+/** The values that make_models.py writes. */
 async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToExport> {
   const model = goldenOf(architecture)
   const checkpoint = await openCheckpoint(model)
@@ -53,8 +53,8 @@ async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToE
 const same = async (a: GgufFile, b: GgufFile, name: string) =>
   expect(Buffer.compare(await a.read(a.tensors.get(name)!), await b.read(b.tensors.get(name)!)), name).toBe(0)
 
-describe('a model written again', () => {
-  test('llama: pairs, blocks, divisors of positions, tokenizer are those of its file', async () => {
+describe('exporting a model from a golden file', () => {
+  test('llama: query pairs, blocks, rope divisors and tokenizer match the golden file', async () => {
     const output = newFile()
     const { notes } = await exportGgufModel(await describeGolden('llama'), output, 'q8_0')
     expect(notes).toEqual([])
@@ -81,7 +81,7 @@ describe('a model written again', () => {
     expect(own.metadata.whole('general.file_type')).toBe(7)
   })
 
-  test('as stored: plain types stay, and what comes in blocks is bf16 and said', async () => {
+  test('as-stored keeps plain types, writes blocks as bf16 and reports that', async () => {
     const output = newFile()
     const { notes } = await exportGgufModel(await describeGolden('qwen3'), output, 'as-stored')
     expect(notes).toEqual([
@@ -93,7 +93,7 @@ describe('a model written again', () => {
       else await same(own, golden, name)
   })
 
-  test('rows that blocks of 32 do not divide are bf16 in a file of Q8_0, and that is said', async () => {
+  test('a Q8_0 file has rows that are not whole blocks of 32 as bf16, and the export reports that', async () => {
     const given = await describeGolden('qwen3')
     const model = join(directory, 'narrow')
     await cp(reference('tokenizer'), model, { recursive: true })
@@ -118,7 +118,7 @@ describe('a model written again', () => {
   })
 })
 
-test('an adapter: names, permuted rows of B, and alpha that is scale times rank', async () => {
+test('an adapter has GGUF names, permuted rows of B, and an alpha of scale times rank', async () => {
   const given = await describeGolden('llama')
   const adapter = join(directory, 'adapter')
   const linear = 'model.layers.0.self_attn.k_proj'
@@ -151,7 +151,7 @@ test('an adapter: names, permuted rows of B, and alpha that is scale times rank'
   const rows = async (side: string) =>
     decodeGguf('F32', await file.read(file.tensors.get(`blk.0.attn_k.weight.lora_${side}`)!))
   expect([...(await rows('a'))]).toEqual([...a.values])
-  // Two heads of eight: row i of a half and row i of the other stand side by side.
+  // Two heads of eight: row i of one half is next to row i of the other.
   const order = [0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15]
   expect([...(await rows('b'))]).toEqual(order.flatMap(row => [row, row]))
 
@@ -168,7 +168,7 @@ test('an adapter: names, permuted rows of B, and alpha that is scale times rank'
 })
 
 /** Promise T3.4: An export rejects by name what GGUF cannot represent. */
-describe('what a file could not say is refused by name', () => {
+describe('rejects by name what GGUF cannot represent', () => {
   type Json = Record<string, unknown>
   /** Exports the small Qwen3 with a changed tokenizer.json, config.json or weight. */
   async function exportWith(change: {
@@ -210,7 +210,7 @@ describe('what a file could not say is refused by name', () => {
     model: { ...(json['model'] as Json), ...more },
   })
 
-  test('the model that the others are made from is written', async () => {
+  test('exports the unchanged model', async () => {
     await expect(exportWith({})).resolves.toEqual({ tensors: 24, notes: [] })
   })
 

@@ -23,11 +23,11 @@ afterAll(async () => {
 const bytesOf = async (name: string) => file.read(file.tensors.get(name)!)
 const bits = ({ buffer, byteOffset, length }: Float32Array) => new Uint32Array(buffer, byteOffset, length)
 
-describe('what the gguf package wrote', () => {
+describe('a file written by the gguf package', () => {
   const shapes = GGUF_TYPE_NAMES.map(type => [type, ['F32', 'F16', 'BF16'].includes(type)] as const)
 
   /** Promise T3.3: A GGUF file decodes to the numbers of llama.cpp, bit for bit. */
-  test.each(shapes)('%s means what the package says, in every bit and shape', async (type, isPlain) => {
+  test.each(shapes)('%s decodes to the values of the package, bit for bit, in every shape', async (type, isPlain) => {
     const own = [...file.tensors.values()].filter(
       ({ name }) => name.startsWith(`${type}.`) && !name.endsWith('.expected'),
     )
@@ -44,20 +44,20 @@ describe('what the gguf package wrote', () => {
       const expected = decodeGguf('F32', await bytesOf(`${tensor.name}.expected`))
       expect(values.length).toBe(tensor.shape.reduce((a, b) => a * b, 1))
       expect(bits(values.slice())).toEqual(bits(expected.slice()))
-      // One code more or less is not the same.
+      // A changed code decodes to other values.
       const other = (await file.read(tensor)).slice()
       other[other.length - 1] = (other.at(-1) ?? 0) ^ 0x11
       expect(bits(decodeGguf(type, other).slice())).not.toEqual(bits(expected.slice()))
     }
   })
 
-  test('Q8_0 is quantised to the same bytes', async () => {
+  test('quantises Q8_0 to the same bytes', async () => {
     const values = decodeGguf('F32', await bytesOf('made.values'))
     expect(encodeGguf('Q8_0', values)).toEqual(await bytesOf('made.Q8_0').then(bytes => bytes.slice()))
     expect(() => encodeGguf('Q8_0', values.subarray(1))).toThrow('expected a multiple of 32 numbers, got 383')
   })
 
-  test('metadata has its kinds, and another kind is refused by key', () => {
+  test('reads metadata by kind and rejects another kind by key', () => {
     const { metadata } = file
     expect(metadata.text('general.architecture')).toBe('types')
     expect(metadata.texts('a.texts')).toEqual(['ă', '', 'b c'])
@@ -77,7 +77,7 @@ describe('what the gguf package wrote', () => {
   })
 })
 
-describe('a file that is not right', () => {
+describe('a damaged file', () => {
   const u32 = (value: number) => Buffer.from(Uint32Array.of(value).buffer)
   const u64 = (value: number | bigint) => Buffer.from(BigUint64Array.of(BigInt(value)).buffer)
   const text = (value: string) => Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)])
@@ -85,7 +85,7 @@ describe('a file that is not right', () => {
     Buffer.concat([Buffer.from('GGUF'), u32(version), u64(tensors), u64(keys)])
   const entry = (name: string, shape: (number | bigint)[], type: number, offset: number) =>
     Buffer.concat([text(name), u32(shape.length), ...shape.map(u64), u32(type), u64(offset)])
-  /** A head, padded, and bytes of tensors. */
+  /** A padded header and the bytes of tensors. */
   const withData = (parts: Buffer[], bytes: number) => {
     const head = Buffer.concat(parts)
     return Buffer.concat([head, Buffer.alloc((32 - (head.length % 32)) % 32), Buffer.alloc(bytes)])
@@ -199,7 +199,7 @@ describe('a file that is not right', () => {
     expect(() => parseGguf('x.gguf', make())).toThrow(/^x\.gguf: /)
   })
 
-  test('is refused wherever it is cut, and never read past its end', async () => {
+  test('is rejected wherever it is truncated, and never read past its end', async () => {
     for (let length = 0; length < whole.length; length += length < 16_384 ? 61 : 997)
       expect(() => parseGguf('x.gguf', whole.subarray(0, length)), `${length} bytes`).toThrow(
         /^x\.gguf: .*(?:begins with|file ends at|left in the file|file has \d+; download)/,
@@ -213,7 +213,7 @@ describe('a file that is not right', () => {
   })
 
   /** Promise T3.3: A damaged GGUF file is rejected by path and tensor and never read past its end. */
-  test('a head with any byte changed is read or refused by name, never a crash', () => {
+  test('with any header byte changed is read or rejected by name, without a crash', () => {
     const head = whole.subarray(0, 6000)
     const seen = { read: 0, refused: 0 }
     for (let i = 0; i < head.length; i++) {

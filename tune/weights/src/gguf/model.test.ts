@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-/** What make_models.py gives a weight, by name and place. */
+/** The values that make_models.py gives a weight, by name and index. */
 function valuesOf(name: string, shape: readonly number[]): Float32Array {
   const seed = new TextEncoder().encode(name).reduce((sum, byte) => sum + byte, 0) % 31
   const columns = shape.at(-1) ?? 1
@@ -29,13 +29,13 @@ function valuesOf(name: string, shape: readonly number[]): Float32Array {
   })
 }
 
-describe('a model that the gguf package wrote', () => {
+describe('a model written by the gguf package', () => {
   test.each([
     ['qwen3', 2, 24],
     ['qwen2', 1, 15],
     ['llama', 1, 12],
   ])(
-    '%s: weights are those of the names in config.json’s world, in every bit',
+    '%s: weights have the names of transformers and the same bits',
     async (arch, layers, count) => {
       const checkpoint = await openCheckpoint(goldenOf(arch))
       expect(checkpoint.tensors.size).toBe(count)
@@ -56,7 +56,7 @@ describe('a model that the gguf package wrote', () => {
     },
   )
 
-  test('says what config.json would', async () => {
+  test('gives the same keys as config.json', async () => {
     const of = async (arch: string) =>
       JSON.parse((await readModelText(goldenOf(arch), 'config.json')) ?? '') as unknown
     expect(await of('qwen3')).toEqual({
@@ -97,7 +97,7 @@ describe('a model that the gguf package wrote', () => {
     expect(await readModelText(goldenOf('llama'), 'generation_config.json')).toBeUndefined()
   })
 
-  test('has a tokenizer of the same ids, texts, conversations and special tokens', async () => {
+  test('has a tokenizer with the same ids, texts, conversations and special tokens', async () => {
     type Goldens = {
       texts: { text: string; ids: number[]; decoded: string }[]
       chats: Record<string, { messages: ChatMessage[]; tools?: unknown[]; text: string }>
@@ -121,7 +121,7 @@ describe('a model that the gguf package wrote', () => {
   })
 })
 
-describe('a file that says something else', () => {
+describe('a modified file', () => {
   const whole: Record<string, MetadataValue> = {
     'general.architecture': text('qwen3'),
     'qwen3.block_count': u32(1),
@@ -162,7 +162,7 @@ describe('a file that says something else', () => {
     await (await openCheckpoint(path)).close()
   }
 
-  test('the file that the others are made from is read', async () => {
+  test('the unmodified file is read', async () => {
     await readAll(await write({ 'qwen3.expert_count': u32(0), 'qwen3.rope.scaling.type': text('none') }))
     const tokenizer = await loadTokenizer(await write({}))
     expect(tokenizer.encode('aab<e>')).toEqual([0, 2, 3])
@@ -250,13 +250,13 @@ describe('a file that says something else', () => {
       'tokenizer.ggml.bos_token_id is missing',
     ],
   ]
-  test.each(cases)('%s is refused by name', async (_, changed, message) => {
+  test.each(cases)('rejects %s by name', async (_, changed, message) => {
     const path = await write(changed)
     await expect(readAll(path)).rejects.toThrow(message)
     await expect(readAll(path)).rejects.toThrow(`${path}: `)
   })
 
-  test('a tensor that the architecture lacks is refused by name, so are divisors of positions', async () => {
+  test('rejects an unexpected tensor and rope divisors by name', async () => {
     const row = { type: 'F32', shape: [2], bytes: new Uint8Array(8) }
     await expect(readAll(await write({}, [{ ...row, name: 'blk.0.attn_q.bias' }]))).rejects.toThrow(
       'unexpected tensor "blk.0.attn_q.bias" for a qwen3 model of 1 layers',
@@ -269,7 +269,7 @@ describe('a file that says something else', () => {
     )
   })
 
-  test('queries that are not pairs of heads are refused by name', async () => {
+  test('rejects queries that are not pairs of heads by name', async () => {
     const metadata = Object.entries(whole).map(
       ([key, value]) => [key.replace('qwen3', 'llama'), value] as const,
     )

@@ -25,7 +25,7 @@ describe.each(Object.entries(goldens))('%s', (name, rows) => {
    * Promise T3.3: A GGUF SentencePiece tokenizer matches llama.cpp except for documented cases, or is
    * rejected by name.
    */
-  test('has the ids and texts that llama.cpp has', async () => {
+  test('gives the ids and texts of llama.cpp', async () => {
     const tokenizer = await loadTokenizer(reference(`${name}.gguf`))
     expect(rows).toHaveLength(60)
     for (const { text: given, ids, decoded } of rows) {
@@ -34,7 +34,7 @@ describe.each(Object.entries(goldens))('%s', (name, rows) => {
     }
   })
 
-  test('begins documents with its start token and ends with those that end turns', async () => {
+  test('starts documents with its start token and has its end token', async () => {
     const tokenizer = await loadTokenizer(reference(`${name}.gguf`))
     expect(tokenizer.encodeDocument('Ana')).toEqual([1, ...tokenizer.encode('Ana')])
     expect(tokenizer.idOf('<unk>')).toBe(0)
@@ -46,7 +46,7 @@ const bytes = Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpper
 type Row = [text: string, score: number, type?: TokenType]
 const int32s = (value: number[]): MetadataValue => ({ kind: 'int32s', value })
 let written = 0
-/** A file of these tokens behind <unk>, <s>, </s> and 256 bytes, so that the first has id 259. */
+/** A file of these tokens after <unk>, <s>, </s> and 256 bytes, so that the first has id 259. */
 async function write(
   rows: readonly Row[],
   changed: Record<string, MetadataValue | undefined> = {},
@@ -82,7 +82,7 @@ describe('scores', () => {
   const idsOf = async (rows: readonly Row[], given: string) =>
     (await loadTokenizer(await write([...letters, ...rows]))).encode(given)
 
-  test('decide what is merged first, whatever the ids are', async () => {
+  test('decide the merge order, whatever the ids are', async () => {
     expect(
       await idsOf(
         [
@@ -101,7 +101,7 @@ describe('scores', () => {
         'abc',
       ),
     ).toEqual([263, 261])
-    // Not the longest: abc can only be made of a and bc.
+    // Not the longest: abc can only be merged from a and bc.
     expect(
       await idsOf(
         [
@@ -120,7 +120,7 @@ describe('scores', () => {
     expect(await idsOf(runs, 'a     b')).toEqual([259, 264, 263, 260])
   })
 
-  test('that are equal otherwise are refused, by the ids of both tokens', async () => {
+  test('that are equal otherwise are rejected by the ids of both tokens', async () => {
     await expect(
       idsOf(
         [
@@ -132,7 +132,7 @@ describe('scores', () => {
     ).rejects.toThrow(
       'tokenizer.ggml.scores of tokens 263 and 264 are both -1, so the merge order would depend on the text',
     )
-    // What is found before anything is merged has no turn among merges.
+    // Tokens found before any merge take no part in the merge order.
     expect(
       await idsOf(
         [
@@ -145,13 +145,13 @@ describe('scores', () => {
   })
 })
 
-test('what no token spells is spelt in bytes', async () => {
+test('encodes characters without a token as bytes', async () => {
   const tokenizer = await loadTokenizer(await write(letters))
   expect(tokenizer.encode('aé')).toEqual([259, 3 + 0xc3, 3 + 0xa9])
   expect(tokenizer.decode([259, 3 + 0xc3, 3 + 0xa9, 262, 260])).toBe('aé b')
 })
 
-test('control tokens that end a turn by their name end answers, and keys say which come first', async () => {
+test('control tokens named as turn ends end answers, with those of metadata keys first', async () => {
   const path = await write([...letters, ['<|end|>', 0, 'control'], ['<EOT>', 0, 'normal']], {
     'tokenizer.ggml.eos_token_id': u32(262),
   })
