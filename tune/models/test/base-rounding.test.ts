@@ -1,6 +1,6 @@
 /**
- * Linears whose base multiplies in fp8-hybrid or NVFP4: what they share, which state they keep between steps,
- * and that no bit depends on the plan or the threads.
+ * Linears whose base multiplies in fp8-hybrid or NVFP4: shared histories, the state kept between steps, and
+ * bits that do not depend on the plan or the threads.
  */
 import { afterAll, expect, test } from 'vitest'
 import {

@@ -189,7 +189,7 @@ test('a process that never closes its engine can exit, even during a run', async
   onTestFinished(() => void child.kill('SIGKILL'))
   const hangs = new AbortController()
   const ended = once(child, 'exit').finally(() => hangs.abort())
-  // If it hangs, the states of its threads say more than a timeout.
+  // If it hangs, the states of its threads explain more than a timeout.
   const threads = delay(100_000, undefined, { signal: hangs.signal }).then(
     () => threadsOf(child.pid!),
     () => [],

@@ -200,7 +200,7 @@ test.each([
   [{}, /must have exactly one of/],
   [{ structural_tag: '{}' }, /use tools/],
   [{ jsn: {} }, /no "jsn"/],
-])('%j is refused with what is wrong, and the server stays up', async (structured_outputs, why) => {
+])('rejects %j with the reason, and the server stays up', async (structured_outputs, why) => {
   const { status, body } = await ask('/v1/completions', { prompt: 'Ana', max_tokens: 2, structured_outputs })
   expect([status, body.error.message]).toEqual([400, expect.stringMatching(why)])
   expect((await server.post('/v1/completions', { prompt: 'Ana', max_tokens: 1 })).status).toBe(200)

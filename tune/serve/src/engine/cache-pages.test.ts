@@ -19,7 +19,7 @@ function setUp() {
       waiting.push(resolve)
     })
   const pages = createCachePages({ touch }, caches, 100)
-  /** Lets touching go on until nothing more is asked for. */
+  /** Runs the touching until no pages are requested. */
   const settle = async () => {
     for (let resolve = waiting.shift(); resolve; resolve = waiting.shift()) {
       resolve()

@@ -137,7 +137,7 @@ test('reads a directory by split', async () => {
   )
 })
 
-test('CSV keeps what quotes protect and skips empty lines', () => {
+test('CSV keeps quoted line breaks and quotes, and skips empty lines', () => {
   expect(parseCsv('x', '\u{feff}a,b\n"1\r\n2","say ""hi"""\n\n,\n"",""')).toEqual([
     { where: 'x:2', values: { a: '1\r\n2', b: 'say "hi"' } },
     { where: 'x:5', values: { a: '', b: '' } },

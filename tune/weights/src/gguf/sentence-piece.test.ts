@@ -188,7 +188,7 @@ test.each<[string, Row[], Record<string, MetadataValue | undefined>, string]>([
     { 'tokenizer.ggml.model': text('t5') },
     'tokenizer.ggml.model "t5" is not supported; supported: "gpt2" (byte-level BPE) and "llama" (SentencePiece BPE)',
   ],
-])('%s is refused by name', async (_, rows, changed, message) => {
+])('rejects %s by name', async (_, rows, changed, message) => {
   const path = await write([...letters, ...rows], changed)
   await expect(readModelText(path, 'tokenizer.json')).rejects.toThrow(`${path}: ${message}`)
 })
