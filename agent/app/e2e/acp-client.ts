@@ -1,4 +1,7 @@
-/** An ACP client made with the protocol's SDK, around a process that speaks it; every frame is judged. */
+/**
+ * An ACP client built with the protocol's SDK. It starts a process and checks every frame that the process
+ * sends.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Readable, Transform, Writable } from 'node:stream'
@@ -23,7 +26,7 @@ export type AcpClient = {
   judge: FrameJudge
   child: ChildProcess
   stderr: () => string
-  /** Ends its stdin; the exit code. */
+  /** Closes the process's stdin and resolves with its exit code. */
   end: () => Promise<number | null>
 }
 
@@ -94,7 +97,7 @@ export function startAcp(
   }
 }
 
-/** Starts an agent and greets it. */
+/** Starts an agent and initializes the connection. */
 export async function greeted(
   env: Record<string, string>,
   answers: Answers = {},
@@ -109,7 +112,7 @@ export async function greeted(
   return started
 }
 
-/** What the agent said, message by message: the last id of each answer is the one that counts. */
+/** The agent's messages. For each answer, only the text of the last message id counts. */
 export const transcript = (updates: readonly SessionNotification[]): string =>
   updates
     .flatMap(({ update }) =>

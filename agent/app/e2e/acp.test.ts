@@ -1,4 +1,4 @@
-/** `cairn acp` driven by a client that is not ours; every frame is judged by the protocol's own schema. */
+/** `cairn acp` driven by a third-party client. The protocol's own schema validates every frame. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
@@ -49,7 +49,7 @@ function folder(dir: string): string {
 }
 
 /** Promise 7: An editor can control Cairn over ACP, and every frame matches the protocol's schema. */
-test('an editor drives sessions: prompt, approval, form, cancel, list, load and resume, all frames sound', async () => {
+test('an editor can prompt, approve, fill in a form, cancel, list, load and resume, and every frame is valid', async () => {
   const place = makePlace({ scenario, config: gated })
   const cwd = folder(place.dir)
   const asked: string[] = []
@@ -101,7 +101,7 @@ test('an editor drives sessions: prompt, approval, form, cancel, list, load and 
   expect(await two.end()).toBe(0)
 })
 
-test('what cannot be is refused in words: unknown sessions, servers of the client, sound', async () => {
+test('rejects unknown sessions, client MCP servers and audio; asks as text where there are no forms', async () => {
   const place = makePlace({ scenario })
   const cwd = folder(place.dir)
   const one = await greeted(place.env)

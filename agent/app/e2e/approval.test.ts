@@ -1,7 +1,4 @@
-/**
- * The life of an approval over HTTP, with the server killed between its steps (contract 10.4;
- * Governance).
- */
+/** An approval over HTTP. The test kills the server between the steps (contract 10.4; Governance). */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiError, type CairnClient } from '@cairn/client'
@@ -11,7 +8,7 @@ import { type Server, makePlace, startServer, startService } from './server.ts'
 import { PATIENCE_MS, endsTurn, isType, newSession, readLog, runTurn, say, waitFor } from './session.ts'
 
 /**
- * "run X" calls the terminal once; an approval makes it call again; what was denied is taken for an answer.
+ * "run X" calls the terminal once. After an approval, the model calls it again. After a denial, it answers.
  */
 const SCENARIO = {
   rules: [
@@ -40,7 +37,7 @@ const results = (events: SessionEvent[]): unknown[] =>
 
 /** Promise 10.4: An approval covers one call, once, across restarts. */
 test(
-  'an approval lets that very call run once, whatever is killed in between',
+  'an approval allows exactly that call, once, across server crashes',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const place = makePlace({ scenario: SCENARIO, config: CONFIG })
@@ -74,7 +71,7 @@ test(
       expect.objectContaining({ tool_name: 'terminal', reason: 'human approval' }),
     ])
 
-    // The grant is used up: the same call asks again, and so do other arguments.
+    // The grant is consumed: the same call needs a new approval, and so does a call with other arguments.
     client = await reborn()
     for (const text of ['run one', 'run two']) {
       const again = await runTurn(client, id, text)
@@ -82,7 +79,7 @@ test(
     }
     expect(done()).toBe('one\n')
 
-    // A rejection denies, and stands.
+    // A rejection denies the call, and a later decision does not change it.
     const [second] = await pending(client, id)
     await decide(client, second!.id, 'reject')
     const twice = (await decide(client, second!.id, 'approve').catch((error: unknown) => error)) as ApiError
@@ -123,7 +120,7 @@ test('an approval given for one command does not cover another', async () => {
   expect(await pending(client, id)).toHaveLength(1)
 })
 
-test('a decision for an item that is not there, or is no decision, is refused by name', async () => {
+test('rejects a decision for an unknown item and an invalid decision', async () => {
   const { client } = await startService(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const id = await newSession(client)
   await runTurn(client, id, 'run one')
@@ -136,7 +133,7 @@ test('a decision for an item that is not there, or is no decision, is refused by
   expect(await pending(client, id)).toHaveLength(1)
 })
 
-test('messages sent while a gate waits go on without it', async () => {
+test('a message sent while a gate is open starts a turn without the gated call', async () => {
   const { client } = await startService(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const id = await newSession(client)
   await runTurn(client, id, 'run one')

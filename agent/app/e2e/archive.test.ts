@@ -1,4 +1,4 @@
-/** What is left of a session that was archived: its events, and nothing on the disk of its workspace. */
+/** Archiving a session keeps its events and removes its workspace from disk. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const scenario = {
  * Promise 6.6: A real server removes an archived session's folder and keeps its events, also across restarts.
  */
 test(
-  'the folder of an archived session goes, its events stay, and a restart in between changes nothing',
+  'removes the folder of an archived session and keeps its events, also across a restart',
   { timeout: 4 * PATIENCE_MS },
   async () => {
     const place = makePlace({ scenario, config: { limits: { archive_grace_s: 0.5 } } })
@@ -40,7 +40,7 @@ test(
     server = await startServer(place)
     expect(await readLog(server.client, gone)).toEqual(events)
 
-    // One sweep finds it archived, and the next one after the grace period removes it.
+    // One sweep finds the archived session. The next one after the grace period removes its folder.
     await expect.poll(() => existsSync(folder(gone)), { timeout: PATIENCE_MS }).toBe(false)
     await expect.poll(checkpoints, { timeout: PATIENCE_MS }).toBe(false)
     expect(await readLog(server.client, gone)).toEqual(events)
@@ -53,7 +53,7 @@ test(
     expect(readFileSync(join(folder(kept), 'notes.md'), 'utf8')).toBe('kept')
     expect((await server.client.call('getSession', { params: { id: gone } })).status).toBe('archived')
 
-    // Brought back, it is at rest with its events, and goes on where somebody says something.
+    // After it is restored, the session is idle, has its events, and continues with the next message.
     const back = await server.client.call('restoreSession', { params: { id: gone } })
     expect([back.status, back.state, back.last_event_id]).toEqual(['active', 'idle', events.at(-1)!.id + 1])
     await expect(server.client.call('restoreSession', { params: { id: gone } })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** Artifacts are loaded when they come near the visible part of the chat, and not before. */
+/** Artifacts are loaded only when they come near the visible part of the chat. */
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { makePlace, startService } from './server.ts'
@@ -24,7 +24,7 @@ const scenario = {
   ],
 }
 
-test('a chart that has scrolled out of sight is drawn while it is near, however late the page is', async () => {
+test('draws a chart that is scrolled out of view but near it, even if the page opens late', async () => {
   const server = await startService(makePlace({ scenario }))
   const id = await newSession(server.client)
   for (const text of ['far', 'near']) await runTurn(server.client, id, text)
@@ -32,7 +32,7 @@ test('a chart that has scrolled out of sight is drawn while it is near, however 
   await page.setViewportSize({ width: 1440, height: 560 })
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
-  // All of it is there before the page is: no artifact was ever seen on its way.
+  // The session is complete before the page opens: the page sees no artifact being created.
   await page.goto(`${server.url}/sessions/${id}`)
   const artifact = (name: string) => page.locator(`[data-testid="artifact"][aria-label="${name}"]`)
   await artifact('near').locator('canvas').waitFor()

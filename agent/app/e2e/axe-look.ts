@@ -1,20 +1,20 @@
-/** Pages that axe looks at, one after the other. */
+/** Checks pages with axe, one after the other. */
 import { RUN_ALL, SAMPLE } from '@cairn/protocol/test/sample'
 import type { Page } from 'playwright-core'
 import { lookWithAxe } from './axe.ts'
 
 export type Looks = {
-  /** Opens a page of the server and waits until it shows that. */
+  /** Opens a page of the server and waits until it shows the selector. */
   load: (path: string, ready: string) => Promise<void>
   /** Checks the page with axe (`lookWithAxe`), when the sample of the run has this call. */
   look: (name: string) => Promise<void>
-  /** Everything that was found so far. */
+  /** All violations found so far. */
   found: string[]
 }
 
 /**
- * A check takes about two CPU seconds. Of `oneIn` calls of `look` one checks the page, and successive commits
- * cover all of them.
+ * A check takes about two CPU seconds, so only one in `oneIn` calls of `look` checks the page. Successive
+ * commits cover all of them.
  */
 export function createLooks(page: Page, url: string, { oneIn = 1 } = {}): Looks {
   const found: string[] = []

@@ -1,6 +1,6 @@
 /**
- * Panels, dialogs and the administration against all rules of axe-core. It runs with CAIRN_TESTS=all, at
- * three widths, in light and in dark.
+ * Checks panels, dialogs and the administration against all axe-core rules, at three widths, in light and in
+ * dark. Runs with CAIRN_TESTS=all.
  */
 import { expect, test } from 'vitest'
 import { createLooks } from './axe-look.ts'
@@ -27,7 +27,7 @@ const scenario = {
   ],
 }
 
-test('axe finds no violation beside the chat, in panels and in dialogs', async () => {
+test('axe finds no violation in the side panels and dialogs of the chat', async () => {
   const server = await startService(makePlace({ scenario, config: { auth: { share_days: 1 } } }))
   const { page } = await openPage(await openBrowser())
   const { load, look, found } = createLooks(page, server.url)
@@ -59,7 +59,7 @@ test('axe finds no violation beside the chat, in panels and in dialogs', async (
   await by('search-hit').first().waitFor()
   await look('results of a search')
 
-  // Each opened by what a person presses.
+  // Each is opened by the control that a person would click.
   await load('/sessions', '[data-testid="session-item"]')
   const inMenu = async (menu: string, entry: string) => {
     await by(menu).first().click()

@@ -1,4 +1,7 @@
-/** The main pages against all rules of axe-core. `axe-tour.test.ts` has the panels, dialogs and administration. */
+/**
+ * Checks the main pages against all axe-core rules. `axe-tour.test.ts` covers panels, dialogs and
+ * administration.
+ */
 import { expect, test } from 'vitest'
 import { createLooks } from './axe-look.ts'
 import { openBrowser, openPage, PHONE } from './browser.ts'
@@ -6,7 +9,10 @@ import { makePlace, startService } from './server.ts'
 import { isType, newSession, say, waitFor } from './session.ts'
 
 const call = (name: string, args: object) => ({ name, arguments: args })
-/** One turn with what a chat can show: prose, a plan, a file, a table, a chart, a worker and a question. */
+/**
+ * One turn with everything that a chat can show: prose, a plan, a file, a table, a chart, a worker and a
+ * question.
+ */
 const scenario = {
   rules: [
     { when: { user: 'Goal:\\s+Count' }, answer: { text: 'There are five lines.' } },
@@ -48,7 +54,7 @@ test('axe finds no violation on the main pages', async () => {
   const { load, look, found } = createLooks(page, server.url, { oneIn: 3 })
   await load('/login', '[data-testid="login-form"]')
   await look('login')
-  // The token is in the fragment: from the login page itself this would be no new page.
+  // The token is in the fragment: opened from the login page itself, the URL would not load a new page.
   await page.goto('about:blank')
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
@@ -90,7 +96,7 @@ test('axe finds no violation on the main pages', async () => {
   expect(found, found.join('\n')).toEqual([])
 })
 
-test('the list is the main part of its page at every width, before any script has heard of the width', async () => {
+test('the session list is the main landmark of its page at every width, before scripts react to the width', async () => {
   const server = await startService(makePlace())
   const { page } = await openPage(await openBrowser())
   await page.addInitScript('MediaQueryList.prototype.addEventListener = () => {}')

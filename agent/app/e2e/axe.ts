@@ -1,4 +1,4 @@
-/** A page as it is against all rules of axe-core, at three widths, in light and in dark. */
+/** Checks the current page against all axe-core rules, at three widths, in light and in dark. */
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -11,8 +11,8 @@ const LOOKS = Object.entries(SIZES).flatMap(([size, viewport]) =>
 )
 
 /**
- * Every size in every scheme with CAIRN_TESTS=all. Otherwise one of the six, chosen by the name, so that a
- * page is looked at in the same way in every run and the pages together in all ways.
+ * With CAIRN_TESTS=all, every size in every color scheme. Otherwise one of the six, chosen by the name: a
+ * page is checked in the same way in every run, and the pages together cover all six.
  */
 function looksFor(name: string): typeof LOOKS {
   if (process.env['CAIRN_TESTS'] === 'all') return LOOKS
@@ -22,7 +22,7 @@ function looksFor(name: string): typeof LOOKS {
 
 type Violation = { id: string; nodes: { html: string; failureSummary: string }[] }
 
-/** What axe finds on the page as it is; each with the first node that has it. */
+/** The axe violations of the current page, each with the first node that has it. */
 async function violationsOf(page: Page): Promise<string[]> {
   const found = await page.evaluate<Violation[]>(
     'axe.run(document, { resultTypes: ["violations"] }).then(result => result.violations)',
@@ -33,11 +33,13 @@ async function violationsOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Scripts hear of a new width or scheme with the next frame; what they draw for it stands in the one after.
+ * Scripts react to a new width or color scheme in the next frame, and the page shows the result in the frame
+ * after it.
  *
- * A dialog is opaque later still where React Aria expects a keyboard on the screen. A window that became
- * lower soon after a field had the focus, as that of the look before, makes it expect one for the next
- * dialog; until it has seen that none comes, neither a person nor axe sees the dialog or the page under it.
+ * A dialog takes longer to become opaque if React Aria expects an on-screen keyboard. It expects one for the
+ * next dialog if a window became lower soon after a field got the focus, which happens in the previous check.
+ * Until React Aria sees that no keyboard appears, neither a person nor axe can see the dialog or the page
+ * under it.
  */
 async function untilDrawn(page: Page): Promise<void> {
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
@@ -45,9 +47,9 @@ async function untilDrawn(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate<string[]>(opacities)).not.toContain('0')
 }
 
-/** What axe finds on the page in each of its looks; the page is left wide and light. */
+/** The axe violations of the page in each size and color scheme. Leaves the page wide and light. */
 export async function lookWithAxe(page: Page, name: string): Promise<string[]> {
-  // The policy of the site lets no script in but its own; axe comes in by the debugger.
+  // The site's policy allows only its own scripts, so axe is injected through the debugger.
   await page.evaluate(axe.source)
   const found: string[] = []
   for (const { size, viewport, colorScheme } of looksFor(name)) {

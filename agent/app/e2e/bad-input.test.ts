@@ -1,4 +1,4 @@
-/** Bad input gets a sentence that names what is wrong; nothing is lost and the server stays up. */
+/** Bad input is rejected with a message that names the problem. Nothing is lost and the server stays up. */
 import { writeFileSync } from 'node:fs'
 import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
@@ -28,11 +28,11 @@ async function post(
   return (await response.json()) as Problem
 }
 
-test('requests that are wrong are refused by name, and the session goes on as if they had not been', async () => {
+test('rejects invalid requests with an error that names the problem and leaves the session unchanged', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const { client, url } = server
-  // With a title: a model that looks for one would write to the log when the turn is over.
+  // With a title: otherwise the title model would write to the log after the turn.
   const { id } = await client.call('createSession', { body: { title: 'Titled' } })
   await runTurn(client, id, 'first')
   const before = await readLog(client, id)
@@ -85,8 +85,8 @@ test('requests that are wrong are refused by name, and the session goes on as if
   expect(server.exited()).toBe(false)
 })
 
-test('a model that cannot be reached fails the session, retryably, and the server stays up', async () => {
-  // Nothing listens there.
+test('an unreachable model fails the session as retryable, and the server stays up', async () => {
+  // Nothing listens on this port.
   const port = await freePort()
   const place = makePlace({
     config: {
@@ -109,7 +109,7 @@ test('a model that cannot be reached fails the session, retryably, and the serve
   await waitFor(client, id, failure.id, isType('session.fail'))
 })
 
-test('a configuration that is wrong ends the start with one message and code 4', async () => {
+test('an invalid configuration fails the start with one message and exit code 4', async () => {
   const place = makePlace()
   for (const [text, message] of [
     ['modles: {}', 'unknown key "modles" (did you mean "models"?)'],
@@ -134,7 +134,7 @@ test.each([
   ['DATABASE_URL', 'postgres://127.0.0.1/cairn?schema=Mine', 4, 'got "Mine"'],
   ['PORT', 'many', 4, 'expected a port number'],
   ['LOG_LEVEL', 'loud', 4, 'expected one of debug, info'],
-])('%s=%s ends the start with code %i and says why', async (name, value, expected, message) => {
+])('%s=%s fails the start with exit code %i and the reason', async (name, value, expected, message) => {
   const { code, stderr } = await refusedStart(makePlace({ scenario: SCENARIO }), { [name]: value })
   expect(code).toBe(expected)
   expect(stderr).toContain(message)
@@ -150,7 +150,7 @@ test.each([
   ],
   ['HOST', '203.0.113.7', 5, 'This machine has no address 203.0.113.7'],
   ['PORT', 'many', 4, 'expected a port number'],
-])('a process with %s=%s ends with code %i and says why', async (name, value, expected, message) => {
+])('a process with %s=%s exits with code %i and the reason', async (name, value, expected, message) => {
   const { code, stderr } = await cairn(makePlace({ scenario: SCENARIO }), ['serve'], {
     env: { [name]: value },
   })
@@ -159,7 +159,7 @@ test.each([
   expect(stderr).not.toContain('    at ')
 })
 
-test('a port or a data directory that is taken ends the start with code 5 and names the holder', async () => {
+test('a port or data directory in use fails the start with exit code 5 and an error that names it', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const same = await cairn(place, ['serve'])

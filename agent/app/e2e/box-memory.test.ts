@@ -1,8 +1,8 @@
 /**
- * What a box must not know, looked for where it would be: in the environment, the command line, the memory
- * and the open files of every process that the service started, while a command, a browser and a coding agent
- * are at work. The key of the model's provider and a secret of the browser that nobody typed yet are in none;
- * the token of a run is in those of its own agent alone.
+ * Searches for secrets that a sandbox must not have in the environment, the command line, the memory and the
+ * open files of every process that the service started, while a command, a browser and a coding agent run.
+ * The model provider's key and a browser secret that was not typed yet are in none of them. A run's token is
+ * in the processes of its own agent only.
  */
 import {
   closeSync,
@@ -22,7 +22,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
 import { isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
 
-// Put together at run time: as one piece they would be in the memory of whatever reads this file.
+// Assembled at run time: as one literal they would be in the memory of every process that reads this file.
 const KEY = ['provider', 'key', 'canary', '4471'].join('-')
 const SECRET = ['browser', 'secret', 'canary', '9083'].join('-')
 
@@ -39,7 +39,7 @@ const scenario = {
   ],
 }
 
-/** A model server with a key; it keeps what it was sent, and its answers never end. */
+/** A model server with a key. It records the requests, and its answers never end. */
 async function startModelServer(): Promise<{ url: string; keys: string[] }> {
   const keys: string[] = []
   const server = createServer((request, response) => {
@@ -65,13 +65,16 @@ function below(pid: number): Process[] {
     try {
       return [{ pid: child, name: readFileSync(`/proc/${child}/comm`, 'latin1').trim() }, ...below(child)]
     } catch {
-      // Over.
+      // The process has ended.
       return []
     }
   })
 }
 
-/** Every readable page of its memory, a megabyte at a time; pieces overlap by the longest canary. */
+/**
+ * Every readable page of the process's memory, a megabyte at a time. Pieces overlap by the length of the
+ * longest leak marker.
+ */
 function* memoryOf(pid: number): Generator<Buffer> {
   const file = openSync(`/proc/${pid}/mem`, 'r')
   const piece = Buffer.alloc(2 ** 20 + 64)
@@ -83,7 +86,7 @@ function* memoryOf(pid: number): Generator<Buffer> {
         try {
           yield piece.subarray(0, readSync(file, piece, 0, wanted, at))
         } catch {
-          // Reserved and never written: there is nothing to read.
+          // Reserved but never written: there is nothing to read.
         }
       }
     }
@@ -100,14 +103,14 @@ function knows(pid: number, canary: string): string[] {
   return places
 }
 
-/** Files that it has open. */
+/** The files that the process has open. */
 const filesOf = (pid: number): string[] =>
   readdirSync(`/proc/${pid}/fd`).flatMap(fd => {
     try {
       const path = readlinkSync(`/proc/${pid}/fd/${fd}`)
       return path.startsWith('/') && statSync(path).isFile() ? [path] : []
     } catch {
-      // No file, or one that only the box has.
+      // Not a file, or a file that exists only in the sandbox.
       return []
     }
   })
@@ -121,7 +124,7 @@ const filesBelow = (folder: string): string[] =>
  * Promise 14.12, 11.5: No sandboxed process has a provider key, a browser secret or another run's token in
  * its memory.
  */
-test('no process in a box knows the key of a provider, a secret of the browser, or the token of a run', async () => {
+test('no sandboxed process has a provider key, a browser secret, or the token of another run', async () => {
   const { url, keys } = await startModelServer()
   const place = makePlace({
     scenario,
@@ -147,7 +150,7 @@ test('no process in a box knows the key of a provider, a secret of the browser, 
     .poll(() => existsSync(join(place.workspaces, waits, 'began')), { timeout: PATIENCE_MS })
     .toBe(true)
   await say(client, codes, '/code think about it')
-  // The broker put the key where the token was: the model server has it, and it alone.
+  // The broker replaced the token with the key: the model server received the key and nothing else did.
   await expect.poll(() => keys, { timeout: PATIENCE_MS }).toContain(`Bearer ${KEY}`)
 
   const processes = below(server.pid)
@@ -170,7 +173,7 @@ test('no process in a box knows the key of a provider, a secret of the browser, 
   expect(found).toEqual([])
   const kept = [...filesBelow(place.dataDir), ...filesBelow(place.workspaces)]
   expect(kept.filter(file => [KEY, SECRET].some(canary => readFileSync(file).includes(canary)))).toEqual([])
-  // The search finds what is there.
+  // The search finds a value that is there.
   expect(knows(agents[0]?.pid ?? 0, token)).toContain('memory')
   for (const id of [looks, waits, codes])
     for (const canary of [KEY, SECRET, token])

@@ -1,6 +1,7 @@
 /**
- * A login that only a person can do, in a real browser page: the agent meets it and asks, the person takes
- * over, types a secret, returns, and the same turn goes on in the same browser. The secret is nowhere.
+ * A login that only a person can do, in a real browser page. The agent reaches the login page and asks; the
+ * person takes over, types a secret and returns; the same turn continues in the same browser. The secret
+ * appears nowhere.
  */
 import { once } from 'node:events'
 import {
@@ -43,7 +44,7 @@ async function startSite(): Promise<string> {
         return
       }
       const isRight = body.includes(SECRET)
-      // A site that shows what it was sent is the worst case.
+      // The worst case: the site displays what it was sent.
       response.end(`<title>Home</title><h1>${isRight ? 'Welcome back' : 'Wrong'}</h1><p>${body}</p>`)
     })
   }).listen(0, '127.0.0.1')
@@ -58,7 +59,7 @@ async function startSite(): Promise<string> {
 const call = (name: string, args: Record<string, unknown>) => ({ tool_calls: [{ name, arguments: args }] })
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 
-/** Every file below a folder, as one text. */
+/** The content of every file below a folder, as one string. */
 const textBelow = (folder: string): string =>
   readdirSync(folder)
     .map(name => {
@@ -67,7 +68,7 @@ const textBelow = (folder: string): string =>
     })
     .join('\n')
 
-/** The end of a file that is too large to be read again and again. */
+/** The end of a file that is too large to read repeatedly. */
 function lastBytes(path: string, count: number): string {
   const file = openSync(path, 'r')
   try {
@@ -80,8 +81,8 @@ function lastBytes(path: string, count: number): string {
 }
 
 /**
- * Whether a string on the heap of the process, after a collection, has it. V8 writes the snapshot when the
- * signal comes, and closes the JSON last.
+ * Whether the process's heap contains the string after a garbage collection. V8 writes the snapshot on the
+ * signal and closes the JSON last.
  */
 async function heapHas(pid: number, folder: string, text: string): Promise<boolean> {
   process.kill(pid, 'SIGUSR2')
@@ -103,7 +104,7 @@ const findings = async (page: Page) => {
 }
 
 /** Promise 14.19: After a person logs in on a page, the same turn continues in the same browser. */
-test('a login: a person takes over, types a secret, returns; the turn goes on, the secret is nowhere', async () => {
+test('after a person takes over and types a secret, the turn continues and the secret appears nowhere', async () => {
   const site = await startSite()
   const scenario = {
     rules: [
@@ -128,7 +129,7 @@ test('a login: a person takes over, types a secret, returns; the turn goes on, t
     ],
   }
   const egress = { internal: ['127.0.0.1'] }
-  // A model server of the test's own: it keeps what it was sent.
+  // The test's own model server, which records its requests.
   const model = await createScripted(scenario, { record: 100 })
   onTestFinished(() => model.close())
   const place = makePlace({
@@ -167,7 +168,7 @@ test('a login: a person takes over, types a secret, returns; the turn goes on, t
   await picture.waitFor()
   const frame = await picture.boundingBox()
   if (frame === null) throw new Error('the picture has no place')
-  // The field, as the page of 1280 by 800 lays it out: the first line below the heading.
+  // The position of the field in a page of 1280 by 800: the first line below the heading.
   await page.mouse.click(frame.x + (150 / 1280) * frame.width, frame.y + (80 / 800) * frame.height)
   await page.keyboard.type(SECRET)
   expect(await findings(page)).toEqual([])
@@ -189,15 +190,15 @@ test('a login: a person takes over, types a secret, returns; the turn goes on, t
   expect(log.filter(({ type }) => type === 'browser.provisioned')).toHaveLength(1)
   expect(endsTurn(done)).toBe(true)
 
-  // In no event, no export, no log line, and no file of the data directory: not in the store either.
+  // It is in no event, export, log line or file of the data directory, which includes the store.
   const exported = await cairn(place, ['export', id])
   for (const text of [JSON.stringify(log), exported.stdout, server.log(), textBelow(place.dataDir)])
     expect(text).not.toContain(SECRET)
-  // Nor in what the model was sent, before, meanwhile and after.
+  // It is not in the requests to the model either: before, during and after the login.
   expect(model.server.requests.length).toBeGreaterThan(2)
   expect(JSON.stringify(model.server.requests)).not.toContain(SECRET)
-  // While the browser lives the service knows it, to hide it; with the browser that ends. Writing the heap of
-  // the service twice takes longer than everything else here.
+  // The service keeps the secret while the browser is open, to redact it, and drops it when the browser
+  // closes. Writing the service's heap twice takes longer than the rest of this test.
   if (RUN_ALL) expect(await heapHas(server.pid, dumps, SECRET)).toBe(true)
   await client.call('destroyBrowser', { params: { id } })
   await waitFor(client, id, done.id, isType('browser.destroyed'))

@@ -1,4 +1,4 @@
-/** The web UI in a real Chromium against the real server, as a person uses it. */
+/** The web UI in a real Chromium against the real server. */
 import type { CairnClient } from '@cairn/client'
 import { freePort } from '@cairn/log/test/free-port'
 import type { Page } from 'playwright-core'
@@ -20,8 +20,8 @@ async function startSession(page: Page, loginUrl: string): Promise<string> {
 }
 
 /**
- * Waits until the page counts every event that the log has, those included that come while it is asked.
- * Chunks of answers are folded.
+ * Waits until the page's event count equals that of the log, including events that arrive meanwhile. Chunks
+ * of answers are folded.
  */
 async function untilCounted(page: Page, client: CairnClient, id: string): Promise<void> {
   await expect
@@ -37,8 +37,8 @@ async function write(page: Page, text: string): Promise<void> {
   await by(page, 'composer').press('Enter')
 }
 
-// Run in the page, so they are text here: this program knows no DOM.
-/** Counts how often the answer that is streaming is drawn longer than it was. */
+// These run in the page, so they are strings: this program has no DOM types.
+/** Counts how often the streaming answer grows on the page. */
 const WATCH_ANSWERS = `
   globalThis.grown = 0
   let last = 0
@@ -47,7 +47,7 @@ const WATCH_ANSWERS = `
     if (last > 0 && length > last) grown += 1
     last = length
   }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })`
-/** Remembers the id of every row that is ever drawn. */
+/** Records the id of every row that is ever drawn. */
 const REMEMBER_ROWS =
   '\n' +
   '  globalThis.drawn = new Set()\n' +
@@ -58,7 +58,7 @@ const REMEMBER_ROWS =
   'true })'
 
 /** Promise 14.19, 11.7: The demo tour visits a page of the service itself and reaches no other local port. */
-test('the tour: log in, watch the answer stream, answer, approve, and find every event of it', async () => {
+test('the demo tour runs from login to approval, and the page shows every event of it', async () => {
   const server = await startService(makePlace())
   expect(server.demo).toBe(true)
   const { page, troubles } = await openPage(await openBrowser())
@@ -71,7 +71,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await write(page, 'Show me what you can do')
   await by(page, 'user-message').getByText('Show me what you can do').waitFor()
 
-  // A plan, files, artifacts, and a question that is answered where it stands.
+  // A plan, files, artifacts, and a question that is answered in the chat.
   await by(page, 'question-card', '[data-state="open"]').waitFor()
   await by(page, 'plan').click()
   await by(page, 'plan-list').getByText('Write and improve a file').last().waitFor()
@@ -79,7 +79,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await by(page, 'tool-card', '[data-tool="write_file"]').waitFor()
   await by(page, 'artifact', '[data-kind="table"]').waitFor()
   await by(page, 'artifact', '[data-kind="chart"]').locator('canvas').waitFor()
-  // Two workers did their part, each in a session of its own, and their results are the result of the call.
+  // Two workers finished, each in its own session, and their results are the result of the call.
   await expect.poll(() => by(page, 'worker-card', '[data-status="complete"]').count(), POLL).toBe(2)
   await by(page, 'tab-workers').click()
   await by(page, 'worker-row').getByText('Count the lines of tour/notes.md').click()
@@ -87,7 +87,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await page.goBack()
   await by(page, 'tab-chat').click()
   await by(page, 'question-card', '[data-state="open"]').waitFor()
-  // It has seen a page of this service, in the session's browser.
+  // It has visited a page of this service in the session's browser.
   await by(page, 'tool-card', '[data-tool="browser_navigate"]').waitFor()
   const toured = await readLog(server.client, id)
   expect(toured.filter(({ type }) => type === 'browser.provisioned')).toHaveLength(1)
@@ -109,7 +109,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await by(page, 'approval-card', '[data-state="approve"]').waitFor()
   await page.getByText('It ran, and printed').waitFor()
 
-  // The tour goes on by itself with a small mission of two rounds, and ends with a loop that is approved.
+  // The tour continues by itself with a small mission of two rounds, and ends with a loop that is approved.
   const missionOf = async () => (await server.client.call('listMissions', { query: {} })).missions[0]
   await expect.poll(async () => (await missionOf())?.status, POLL).toBe('satisfied')
   expect(await missionOf()).toMatchObject({ session_id: id, iteration: 2 })
@@ -118,7 +118,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await page.getByText('The schedule is set up: the first run starts').waitFor()
   const { schedules } = await server.client.call('listSchedules', { query: {} })
   expect(schedules).toMatchObject([{ session_id: id, every_s: 60, max_runs: 2, status: 'active' }])
-  // Its runs would come in the middle of what follows.
+  // Its runs would interfere with the steps that follow.
   await server.client.call('cancelSchedule', { params: { schedule_id: schedules[0]?.id ?? '' } })
   await by(page, 'inbox-count').waitFor({ state: 'detached' })
   await waitFor(
@@ -128,13 +128,13 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
     endsTurn,
   )
 
-  // It reached the service, and reaches no other port of this machine.
+  // It reached the service and cannot reach any other port of this machine.
   const outside = await runTurn(server.client, id, 'look at http://127.0.0.1:9/')
   const refused = outside.filter(isType('tool.result')).map(({ data }) => data.content)
   expect(refused).toEqual([expect.stringContaining('address 127.0.0.1 is not public')])
 
   const grown = () => page.evaluate<number>('grown')
-  // A page that is drawn a few times a second needs longer answers than the tour has.
+  // A page that renders only a few times a second needs longer answers than those of the tour.
   for (let more = 0; more < 10 && (await grown()) <= 3; more++) await runTurn(server.client, id, 'help')
   expect(await grown(), 'the answers grew while they came').toBeGreaterThan(3)
 
@@ -144,7 +144,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   expect(await by(page, 'inbox-item', '[data-status="pending"]').count()).toBe(0)
   await page.goBack()
 
-  // EVENTS: what arrives is drawn, each event once and in order.
+  // EVENTS: the grid shows every event once and in order.
   await by(page, 'tab-events').click()
   await by(page, 'event-grid').waitFor()
   await by(page, 'show-deltas').click()
@@ -158,8 +158,8 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
       const drawn = (await page.evaluate<number[]>('[...drawn]'))
         .filter(id => id >= ids[0]! && id <= lastId)
         .toSorted((a, b) => a - b)
-      // On a busy machine more than fits may come between two frames; it is drawn when a person scrolls
-      // there.
+      // On a busy machine more events than fit may arrive between two frames. They are drawn when a person
+      // scrolls to them.
       if (drawn.length < ids.length) {
         await by(page, 'event-grid').hover()
         await page.mouse.wheel(0, -200)
@@ -170,7 +170,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await untilCounted(page, server.client, id)
   const log = await readLog(server.client, id)
 
-  // Filters count what they show, and show nothing else.
+  // A filter's count equals the number of rows that it shows.
   await by(page, 'family-tools').click()
   const tools = log.filter(({ type }) => /^(tool|artifact)\./.test(type)).length
   await expect
@@ -184,7 +184,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
     .toMatch(/^\d+ of/)
   await by(page, 'filter-clear').click()
 
-  // A jump opens the event, the address names it, and it opens again from there.
+  // A jump opens the event and puts it in the URL, and the URL opens it again.
   const denied = log.find(isType('policy.denied'))!
   await by(page, 'event-jump').fill(String(denied.id))
   await by(page, 'event-jump').press('Enter')
@@ -203,7 +203,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
 })
 
 /** Promise 1.1: The page shows every event and survives a server crash without a reload. */
-test('a page that is open when the server is killed goes on without a reload, and misses nothing', async () => {
+test('an open page recovers from a server crash without a reload and misses no event', async () => {
   const place = makePlace()
   place.env['PORT'] = String(await freePort())
   const first = await startServer(place)
@@ -211,7 +211,7 @@ test('a page that is open when the server is killed goes on without a reload, an
   const id = await startSession(page, first.loginUrl)
   await by(page, 'connection', '[data-state="live"]').waitFor()
   await write(page, 'Show me what you can do')
-  // The beginning of a turn of several seconds; what the page has drawn of it by now is another matter.
+  // The start of a turn of several seconds. How much of it the page has drawn by now does not matter.
   await waitFor(first.client, id, 0, isType('llm.delta'))
   await first.kill()
   await by(page, 'connection', '[data-state="reconnecting"]').waitFor()
@@ -225,7 +225,7 @@ test('a page that is open when the server is killed goes on without a reload, an
   await by(page, 'event-detail').getByText('harness.recovered').first().waitFor()
 })
 
-test('a login link works once, and a stranger is sent away', async () => {
+test('a login link works once, and a visitor without a login sees only the login page', async () => {
   const server = await startService(makePlace())
   const browser = await openBrowser()
   const { page } = await openPage(browser)

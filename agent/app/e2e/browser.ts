@@ -1,4 +1,4 @@
-/** A real Chromium, which the tests of a runner share, and where its screenshots go. */
+/** A real Chromium that the tests of a vitest process share, and its screenshots. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,16 +7,16 @@ import { onTestFinished } from 'vitest'
 import { PATIENCE_MS } from './session.ts'
 
 /**
- * The same engine without the windows and menus of a desktop takes about two thirds of the CPU time. Debian
- * has it as chromium-headless-shell. Without it the tests run in Chromium itself.
+ * The same engine without a desktop's windows and menus uses about two thirds of the CPU time. Debian's
+ * package is chromium-headless-shell. If it is not installed, the tests run in Chromium.
  */
 const HEADLESS_SHELL = '/usr/lib/chromium/chromium-headless-shell'
-/** Has notifications, which the headless shell lacks. */
+/** Supports notifications, which the headless shell lacks. */
 export const CHROMIUM = process.env['CHROMIUM'] || '/usr/bin/chromium'
 const LIGHTEST = process.env['CHROMIUM'] || (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : CHROMIUM)
 /**
- * The address bar of every window loads two pages of its own, which take a third of the CPU time of Chromium.
- * The switch replaces that of Playwright, whose names stand first (chromiumSwitches.ts of playwright-core).
+ * The address bar of every window loads two pages of its own, which take a third of Chromium's CPU time. This
+ * switch overrides Playwright's, so its features come first (chromiumSwitches.ts of playwright-core).
  */
 const DISABLED_FEATURES = [
   'AvoidUnnecessaryBeforeUnloadCheckSync',
@@ -48,7 +48,10 @@ const ARGS = [
   `--disable-features=${DISABLED_FEATURES.join(',')}`,
 ]
 
-/** Launched by the first test of this runner that needs it, by program; they end with the runner. */
+/**
+ * Browsers by program, launched by the first test of this vitest process that needs them. They end with the
+ * process.
+ */
 const shared = new Map<string, Browser>()
 
 function launch(program: string): Promise<Browser> {
@@ -57,16 +60,17 @@ function launch(program: string): Promise<Browser> {
       `There is no Chromium at ${program}. Install it (apt-get install chromium), or name another ` +
         'with CHROMIUM=/path/to/chromium.',
     )
-  // Vitest ends a runner by SIGTERM and, half a second later, by SIGKILL. An orderly close may take longer
-  // and then leaves its profile behind. At the exit of its process Playwright kills Chromium and removes it.
+  // Vitest ends a process with SIGTERM and, half a second later, with SIGKILL. An orderly close may take
+  // longer and then leaves its profile behind. When its process exits, Playwright kills Chromium and removes
+  // the profile.
   process.once('SIGTERM', () => process.exit())
   const options = { executablePath: program, args: ARGS, timeout: PATIENCE_MS, handleSIGTERM: false }
   return chromium.launch(options)
 }
 
 /**
- * The Chromium of this runner. Each page is opened in a context of its own, with its own cookies, storage,
- * cache and permissions; the contexts are closed after the test.
+ * The Chromium of this vitest process. Each page opens in its own context, with its own cookies, storage,
+ * cache and permissions. The contexts are closed after the test.
  */
 export async function openBrowser(program: string = LIGHTEST): Promise<Browser> {
   const running = shared.get(program)
@@ -78,7 +82,7 @@ export async function openBrowser(program: string = LIGHTEST): Promise<Browser> 
   return browser
 }
 
-/** A page that remembers everything that went wrong in it. */
+/** A page that records all errors that occur in it. */
 export async function openPage(browser: Browser): Promise<{ page: Page; troubles: string[] }> {
   const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce' })
   page.setDefaultTimeout(PATIENCE_MS)
@@ -94,12 +98,12 @@ export const DESKTOP = { width: 1440, height: 900 }
 export const PHONE = { width: 390, height: 844 }
 
 const SCREENSHOTS = fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
-/** Screenshots are renewed only on demand: a test run takes none. */
+/** Screenshots are updated only on demand: a test run takes none. */
 const TAKES_SCREENSHOTS = process.env['UPDATE_SCREENSHOTS'] === '1'
 
 /**
- * The page in light, in dark and at the width of a phone, and back as it was. Without UPDATE_SCREENSHOTS only
- * what `arrangePhone` does and checks at the width of a phone happens.
+ * Takes screenshots of the page in light, in dark and at the width of a phone, then restores it. Without
+ * UPDATE_SCREENSHOTS only `arrangePhone` and its checks run, at the width of a phone.
  */
 export async function takePictures(
   page: Page,

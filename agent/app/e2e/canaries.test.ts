@@ -1,6 +1,5 @@
 /**
- * Secrets reach no event, log line, export, metric or file of the store (contract 11), wherever they
- * come from.
+ * Secrets reach no event, log line, export, metric or file of the store (contract 11), whatever their source.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,8 +8,8 @@ import { cairn, makePlace, startServer } from './server.ts'
 import { newSession, PATIENCE_MS, readLog, runTurn } from './session.ts'
 
 /**
- * One known only by the configuration's word for it, the others by their looks; none appears in this file as
- * it is used.
+ * One is recognized only by its name in the configuration, the others by their format. None appears in this
+ * file in the form that is used.
  */
 const CANARIES = {
   'a key that the configuration names': `plain.words/${'canary'.repeat(3)}`,
@@ -28,7 +27,7 @@ const [configured, said, printed, told, filed] = Object.values(CANARIES) as [
 ]
 
 const SCENARIO = {
-  // Streamed a few letters at a time, so that each is in many pieces.
+  // Streamed a few letters at a time, so that each secret is split into many chunks.
   pace_ms: 1,
   chunk_chars: 4,
   rules: [
@@ -70,7 +69,7 @@ const filesBelow = (dir: string): string[] =>
 
 /** Promise 11: No output contains a secret, whatever its source. */
 test(
-  'canaries in the configuration, the environment, messages, answers and tools come out nowhere',
+  'no output contains the leak markers put into configuration, environment, messages, answers and tools',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const models = {
@@ -85,7 +84,7 @@ test(
     const server = await startServer({ ...place, env })
     const id = await newSession(server.client)
     const workspace = join(place.workspaces, id)
-    // What lies in the workspace is the user's own; the rest of the data directory is ours.
+    // Workspace files belong to the user. The rest of the data directory is Cairn's.
     await server.client.call('sendMessage', {
       params: { id },
       body: { content: `look, my token is ${told}` },
@@ -97,7 +96,7 @@ test(
     await runTurn(server.client, id, `never mind ${told}`)
     await server.client.call('renameSession', { params: { id }, body: { title: `About ${told}` } })
 
-    // Our own: the key that signs, and what the API hands out.
+    // Cairn's own secrets: the signing key, and the tokens that the API returns.
     const signing = (JSON.parse(readFileSync(join(place.dataDir, 'auth-key.json'), 'utf8')) as { d: string })
       .d
     const made = await server.client.call('createUser', { body: { email: 'new@example.org', name: 'New' } })
@@ -154,7 +153,7 @@ test(
       ),
     )
     expect(found).toEqual([])
-    // They were really there to be found: the model was given them, and what came out says where they stood.
+    // Control: the model received them, and the output shows where they were redacted.
     expect(outputs['the log by poll']).toContain('[REDACTED]')
     expect(outputs['the chunks of the answers put together']).toContain(
       'The key is [REDACTED], and the other [REDACTED]. I look around.',

@@ -1,6 +1,6 @@
 /**
- * Fifty messages of ten people on each platform that brings them again, to a real server that is killed among
- * them: the next one answers all of them, and each is in a log once.
+ * Ten people send fifty messages on each platform that redelivers, and the server is killed meanwhile. The
+ * next server answers all of them, and each is in a log once.
  */
 import { startCallback } from '@cairn/channels/test/callback'
 import { startFakeDiscord, TOKEN as DISCORD_TOKEN } from '@cairn/channels/test/fake-discord'
@@ -13,12 +13,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makePlace, type Server, startServer } from './server.ts'
 import { PATIENCE_MS, readLog } from './session.ts'
 
-// One answer may answer several messages: what comes while the model answers is asked of it at once, next.
+// One answer may cover several messages: those that arrive while the model answers are combined into the next
+// request.
 const SCENARIO = { rules: [{ answer: { text: '{{said}}' } }] }
 const POLL = { timeout: PATIENCE_MS }
 const PEOPLE = 10
 const EACH = 5
-/** The first of every person while the server is there, and the rest when it is not. */
+/** Each person's first message while the server runs, and the rest while it is down. */
 const texts = Array.from({ length: EACH }, (_, at) =>
   Array.from({ length: PEOPLE }, (__, who) => ({ who: who + 1, text: `p${who + 1}-${at + 1}` })),
 )
@@ -49,7 +50,7 @@ async function startPlatforms() {
     tg: { platform: 'telegram', token_env: 'TG', api_root: telegram.url, ...open },
   }
   const env = { DC: DISCORD_TOKEN, HOOK: SECRET, MAIL: PASSWORD, TG: TELEGRAM_TOKEN }
-  /** What the webhook's caller has not been told is taken. */
+  /** Messages that the server has not acknowledged to the caller of the webhook. */
   let waiting: { text: string; who: number }[] = []
   return {
     channels,
@@ -67,7 +68,10 @@ async function startPlatforms() {
       mailbox.put(writeMail({ from: `P${who} <p${who}@example.com>`, text }))
       waiting.push({ text, who })
     },
-    /** How many are not taken: a caller of a webhook brings these again. */
+    /**
+     * Delivers the unacknowledged messages again, as a webhook's caller does. Resolves with the number still
+     * left.
+     */
     async bring({ url }: Server, path: string): Promise<number> {
       const left: typeof waiting = []
       for (const each of waiting) {
@@ -95,7 +99,7 @@ async function startPlatforms() {
       }),
   }
 }
-/** The messages that answers name, in order. */
+/** The messages that the answers contain, in order. */
 const wordsOf = (answers: Record<string, string[]>): Record<string, string[]> =>
   Object.fromEntries(
     Object.entries(answers).map(([name, texts]) => [name, texts.join('\n').match(/p\d+-\d+/g) ?? []]),
@@ -103,7 +107,7 @@ const wordsOf = (answers: Record<string, string[]>): Record<string, string[]> =>
 
 /** Promise 15.3: The next server answers fifty messages per platform sent around a kill. */
 test(
-  'fifty messages on each platform to a server that is killed among them are all answered by the next one',
+  'after a kill, the next server answers all fifty messages of each platform',
   { timeout: 4 * PATIENCE_MS },
   async () => {
     const platforms = await startPlatforms()
@@ -118,7 +122,7 @@ test(
     const [early = [], ...late] = texts
     for (const { who, text } of early) say(who, text)
     await expect.poll(() => bring(first, path), POLL).toBe(0)
-    // Among them: some are answered by now, some are rows, and some nobody has heard.
+    // In the middle of the burst: some messages are answered, some are stored, and some were not received.
     await expect.poll(() => Object.values(answered()).flat().length, POLL).toBeGreaterThan(3)
     await first.kill()
     for (const { who, text } of late.flat()) say(who, text)
@@ -138,13 +142,13 @@ test(
           (said[channel ?? ''] ??= []).push(event.data.content.split('\n').at(-1) ?? '')
     for (const platform of ['discord', 'webhook', 'email', 'telegram'])
       expect([platform, said[platform]?.toSorted()]).toEqual([platform, ALL.toSorted()])
-    // Each person's in their order; a mail begins a conversation of its own.
+    // Each person's messages are in order. An email starts its own conversation.
     for (const name of ['dc', 'hook', 'tg'])
       for (let who = 1; who <= PEOPLE; who++) {
         const theirs = [...new Set(answered()[name])].filter(text => text.startsWith(`p${who}-`))
         expect([name, theirs]).toEqual([name, Array.from({ length: EACH }, (_, at) => `p${who}-${at + 1}`)])
       }
-    // Where a platform heeds a key nothing is there twice, whatever the kill has cut.
+    // A platform that honors an idempotency key shows nothing twice, whatever the kill interrupted.
     const { tg = [], ...keyed } = answered()
     for (const [name, texts] of Object.entries(keyed))
       expect([name, texts.toSorted()]).toEqual([name, ALL.toSorted()])

@@ -1,4 +1,7 @@
-/** The page of channels: a connection is made, tried, mended and ended in a real Chromium; nobody reads its secret. */
+/**
+ * The channels page in a real Chromium: create, test, repair and remove a connection. Its secret is never
+ * readable.
+ */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { startCallback } from '@cairn/channels/test/callback'
@@ -15,7 +18,7 @@ const scenario = { rules: [{ when: { user: '^(.*)$' }, answer: { text: 'echo {{u
 
 /** Promise 11.5: Secrets entered on the page are sealed and appear in no response, file or log line. */
 test(
-  'a channel is made on its page, sends a test message, and what was refused goes out again',
+  'a channel is created on the page, sends a test message, and a failed delivery is sent again',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const callback = await startCallback(SECRET)
@@ -43,7 +46,7 @@ test(
     const card = page.locator('[data-testid="channel"]')
     await page.locator('[data-testid="channel"][data-state="live"]').waitFor()
 
-    // A message comes in at the path of the card, and is answered.
+    // A message arrives at the path shown on the card and is answered.
     const path = await card.locator('code').first().textContent()
     const send = async (text: string): Promise<number> => {
       const { headers, raw } = signed({ text })
@@ -70,7 +73,7 @@ test(
       .poll(() => callback.seen().at(-1), POLL)
       .toMatchObject({ conversation_id: 'C9', text: 'This is a test message of the channel support.' })
 
-    // Disabled stays disabled, though the server is killed in between.
+    // A disabled channel stays disabled after the server was killed.
     await by(page, 'disableChannel').click()
     await page.locator('[data-testid="channel"][data-state="disabled"]').waitFor()
     expect(await send('is anybody there?')).toBe(404)
@@ -87,7 +90,7 @@ test(
     const { settings, secrets } = await client.call('getChannel', { params: { channel_id: channel!.id } })
     expect([settings['callback_url'], secrets]).toEqual([callback.url, ['secret']])
 
-    // The secret is nowhere, as text.
+    // The secret appears nowhere in plain text.
     const plain = SECRET.slice('whsec_'.length)
     for (const file of readdirSync(place.dataDir, { recursive: true, withFileTypes: true }))
       if (file.isFile())

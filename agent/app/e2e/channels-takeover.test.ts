@@ -1,4 +1,4 @@
-/** Two replicas on one Postgres: one consumes what must be asked for. When it is killed, the other takes over. */
+/** Two replicas on one Postgres: one polls the platforms. When it is killed, the other takes over. */
 import { startFakeDiscord, TOKEN as DISCORD_TOKEN } from '@cairn/channels/test/fake-discord'
 import { startFakeTelegram, TOKEN as TELEGRAM_TOKEN } from '@cairn/channels/test/fake-telegram'
 import { makePostgresPlace, querySql } from '@cairn/log/test/postgres-place'
@@ -8,7 +8,7 @@ import { PATIENCE_MS, readLog } from './session.ts'
 
 const SCENARIO = { rules: [{ when: { user: '^(.*)$' }, answer: { text: 'echo {{user.1}}' } }] }
 const POLL = { timeout: PATIENCE_MS }
-/** Of a lease: hold-lease.ts. */
+/** The duration of a lease: hold-lease.ts. */
 const TTL_MS = 30_000
 
 type Lease = { holder: string; epoch: number; held_until: number }
@@ -18,7 +18,7 @@ type Lease = { holder: string; epoch: number; held_until: number }
  * lease expires.
  */
 test(
-  'of two replicas one polls and one holds the socket; when it is killed, the other goes on once its lease has ended',
+  'one of two replicas polls and holds the socket; after it is killed, the other takes over when its lease expires',
   { timeout: 3 * PATIENCE_MS },
   async () => {
     const telegram = await startFakeTelegram()
@@ -68,7 +68,7 @@ test(
     const second = await startServer(place)
     say('one')
     await expect.poll(answers, POLL).toEqual([['echo one'], ['echo one']])
-    // The other has looked more than once by now, and took nothing.
+    // The other replica has checked more than once by now and received nothing.
     expect([heldBy(first, await leases()), discord.sockets()]).toEqual([true, 1])
 
     const killedAt = Date.now()
@@ -89,7 +89,7 @@ test(
         `${((takenAt - killedAt) / 1000).toFixed(1)} s, answered after ` +
         `${((Date.now() - killedAt) / 1000).toFixed(1)} s`,
     )
-    // By the rule of the lease: the dead one held it for no longer than its time, and nobody took it before.
+    // The lease of the killed replica expired in time, and it was not claimed before that.
     for (const [at, { held_until, epoch }] of before.entries()) {
       expect(held_until - killedAt).toBeLessThanOrEqual(TTL_MS)
       expect(after[at]!.held_until - TTL_MS).toBeGreaterThanOrEqual(held_until)

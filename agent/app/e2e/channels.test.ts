@@ -1,4 +1,6 @@
-/** A channel of the real server: what it has acknowledged is answered, though it is killed in between. */
+/**
+ * A channel of the real server: acknowledged messages are answered although the server is killed meanwhile.
+ */
 import { startCallback } from '@cairn/channels/test/callback'
 import { SECRET, signed } from '@cairn/channels/test/signed'
 import { expect, onTestFinished, test } from 'vitest'
@@ -18,7 +20,7 @@ async function send({ url }: Server, path: string, text: string, secret = SECRET
 
 /** Promise 15.3, 15.4: A restarted server answers all acknowledged channel messages once and in order. */
 test(
-  'messages that a killed server had acknowledged are answered by the next one, in order and once',
+  'the next server answers messages that a killed server had acknowledged, in order and once',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const callback = await startCallback(SECRET)

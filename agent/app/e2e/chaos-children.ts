@@ -1,8 +1,8 @@
 /**
- * npm run chaos:children [MINUTES]: three replicas and three workers on one Postgres, trees of 49 sessions,
- * one of the six processes killed -9 every five seconds. At the end every tree has ended, and every history
- * and every family is sound. CHAOS_SEED repeats the choices, not the timing. Exit code 1 and the logs'
- * directory when something is wrong.
+ * npm run chaos:children [MINUTES]: three replicas and three runners on one Postgres, trees of 49 sessions,
+ * one of the six processes killed with -9 every five seconds. At the end every tree must have ended, and
+ * every history and every session tree must be valid. CHAOS_SEED repeats the choices, not the timing. On a
+ * failure it exits with code 1 and prints the directory of the logs.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const KILL_EVERY_MS = 5_000
 const TREES_AT_ONCE = Number(process.env['CHAOS_TREES'] ?? 3)
 const BRANCHES = 6
 const LEAVES = 7
-/** So long a request, or a tree once nobody is killed any more, may take. */
+/** Maximum duration of a request, and of a tree after the last kill. */
 const PATIENCE_MS = 300_000
 
 const delegate = (count: number, goal: string, more: Record<string, unknown> = {}) => ({
@@ -72,7 +72,10 @@ const clients = fleet.urls.map(baseUrl =>
 const trees: string[] = []
 const problems: string[] = []
 
-/** The same request at one replica after the other until one answers; the key makes it one request. */
+/**
+ * Sends the same request to one replica after the other until one answers. The idempotency key makes it one
+ * request.
+ */
 async function insist<T>(ask: (client: CairnClient) => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + PATIENCE_MS; ;) {
     try {
@@ -133,7 +136,7 @@ function note(log: readonly SessionEvent[]): void {
   counts.events += log.length
   counts.recovered += log.filter(({ type }) => type === 'harness.recovered').length
   counts.failed_workers += log.filter(({ type }) => type === 'worker.failed').length
-  // By design: a session whose workers died three times without any progress is not tried again.
+  // By design: a session whose runners died three times without progress is not tried again.
   counts.given_up += log.filter(({ type }) => type === 'session.fail').length
 }
 

@@ -1,6 +1,6 @@
 /**
- * The processes of a chaos run: three that answer requests and three that run turns, on one database; each is
- * started again whenever it dies.
+ * The processes of a chaos run on one database: three that answer requests and three that run turns. Each is
+ * restarted when it dies.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,14 +15,14 @@ const ROLES = ['api', 'api', 'api', 'worker', 'worker', 'worker'] as const
 const START_MS = 60_000
 
 export type Fleet = {
-  /** Of those that answer requests; they keep their addresses across restarts. */
+  /** URLs of the processes that answer requests. They stay the same across restarts. */
   urls: readonly string[]
   kills: { api: number; worker: number }
-  /** Ends of a process that nobody asked for. */
+  /** Unexpected process exits. */
   surprises: string[]
-  /** SIGKILL to one of all; resolves when it is started again, not when it answers. */
+  /** Sends SIGKILL to one process. Resolves when it is restarted, which is before it answers. */
   killOne(random: () => number): Promise<void>
-  /** SIGTERM to all; resolves with the exit codes. */
+  /** Sends SIGTERM to all processes. Resolves with the exit codes. */
   stop(): Promise<(number | null)[]>
 }
 
@@ -37,7 +37,7 @@ async function untilReady(url: string): Promise<void> {
   }
 }
 
-/** `env` holds what all of them have alike; their logs go to files in `dir`. */
+/** `env` is common to all processes. Their logs are files in `dir`. */
 export async function startFleet(dir: string, env: Record<string, string>): Promise<Fleet> {
   mkdirSync(join(dir, 'logs'))
   const ports = await Promise.all(ROLES.map(freePort))
@@ -61,7 +61,7 @@ export async function startFleet(dir: string, env: Record<string, string>): Prom
     })
     children.set(at, child)
   }
-  // Whatever ends this process ends them.
+  // The children end when this process exits.
   process.once('exit', () => {
     for (const child of children.values()) child.kill('SIGKILL')
   })
@@ -83,7 +83,7 @@ export async function startFleet(dir: string, env: Record<string, string>): Prom
       start(at)
     },
     async stop() {
-      // One that is still starting has no ear for SIGTERM yet.
+      // A process that is still starting has no SIGTERM handler yet.
       await Promise.all(urls.map(untilReady))
       stopping = true
       return Promise.all(

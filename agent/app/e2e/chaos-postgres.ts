@@ -1,8 +1,9 @@
 /**
- * npm run chaos:postgres [MINUTES]: three replicas and three workers on one Postgres under load, one of them
- * killed -9 every five seconds. At the end every session ends, and every history is judged against what
- * senders were told, readers were shown and commands left behind. CHAOS_SEED repeats the choices, not the
- * timing. Exit code 1 and the logs' directory when something is wrong.
+ * npm run chaos:postgres [MINUTES]: three replicas and three runners on one Postgres under load, one of them
+ * killed with -9 every five seconds. At the end every session must end, and every history is checked against
+ * the acknowledgements of senders, the events that readers received, and the effects of commands. CHAOS_SEED
+ * repeats the choices, not the timing. On a failure it exits with code 1 and prints the directory of the
+ * logs.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,12 +25,12 @@ const SEED = Number(process.env['CHAOS_SEED'] ?? Math.floor(Math.random() * 2 **
 const KILL_EVERY_MS = 5_000
 const SESSIONS_AT_ONCE = Number(process.env['CHAOS_SESSIONS'] ?? 6)
 const TURNS_A_SESSION = 3
-/** So long a message, or a turn once nobody is killed any more, may take. */
+/** Maximum duration of a message, and of a turn after the last kill. */
 const PATIENCE_MS = 180_000
 
 const SCENARIO = fourCommands(15)
-// Short leases, so that a killed worker's sessions are found within the run; deltas stay, so that nothing a
-// reader saw may be missing.
+// Short leases, so that the sessions of a killed runner are found within the run. Deltas are kept, so that no
+// event that a reader received may be missing.
 const CONFIG = {
   models: {
     default: 'test/scripted',
@@ -77,7 +78,10 @@ const watched = new Map<string, Watched>()
 const over = new AbortController()
 const problems: string[] = []
 
-/** The same request at one replica after the other until one answers; the key makes it one request. */
+/**
+ * Sends the same request to one replica after the other until one answers. The idempotency key makes it one
+ * request.
+ */
 async function insist<T>(ask: (client: CairnClient) => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + PATIENCE_MS; ;) {
     try {
@@ -91,7 +95,7 @@ async function insist<T>(ask: (client: CairnClient) => Promise<T>): Promise<T> {
   }
 }
 
-/** One reader a session, which changes the replica every few seconds and goes on from its cursor. */
+/** One reader per session. It switches replicas every few seconds and continues from its cursor. */
 async function follow(id: string, { seen }: Watched): Promise<void> {
   let cursor = 0
   while (!over.signal.aborted) {
@@ -115,7 +119,7 @@ async function follow(id: string, { seen }: Watched): Promise<void> {
 
 const isOver = async (id: string): Promise<boolean> => {
   const { status, last_event_id } = await insist(client => client.call('getSession', { params: { id } }))
-  // One that was made when the time was up has nothing to do.
+  // A session that was created after the time was up has nothing to do.
   return status !== 'active' || last_event_id === 0
 }
 
@@ -147,7 +151,7 @@ async function workload(lane: number, until: number): Promise<void> {
       )
       session.acknowledged.push({ id: event_id, content })
       counts.messages_acknowledged += 1
-      // Now and then the next message comes while the turn still runs.
+      // Occasionally the next message arrives while the turn is still running.
       if (random() < 0.8) await untilOver(id)
     }
   }
@@ -191,7 +195,7 @@ async function examine(id: string, session: Watched): Promise<string[]> {
       .map(content => `the message "${content}" is there more than once`),
     ...messages.filter(content => !session.asked.has(content)).map(content => `nobody sent "${content}"`),
   ]
-  // By design: a session whose workers died three times without any progress is not tried again.
+  // By design: a session whose runners died three times without progress is not tried again.
   const givenUp = failure?.type === 'session.fail' && failure.data.reason === 'recovery_loop'
   if (givenUp) counts.given_up += 1
   const problems = givenUp

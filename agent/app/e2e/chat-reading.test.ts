@@ -1,4 +1,7 @@
-/** What a newcomer reads in a session: the newest in sight, long lines in their place, no record for a sentence. */
+/**
+ * How a session reads: the newest message is in view, long lines scroll in their container, and arguments are
+ * shown as text, not as JSON.
+ */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
@@ -31,7 +34,7 @@ async function begin() {
   return { ...server, page, troubles, id: await newSession(server.client) }
 }
 
-test('a card that becomes lower takes nobody from the end; a reader who scrolls goes', async () => {
+test('a card that changes height keeps the chat at its end; a reader who scrolls up leaves it', async () => {
   const { page, client, url, id } = await begin()
   await runTurn(client, id, 'talk')
   await page.goto(`${url}/sessions/${id}`)
@@ -40,13 +43,14 @@ test('a card that becomes lower takes nobody from the end; a reader who scrolls 
   const fromEnd = `(() => { const { scrollHeight, scrollTop, clientHeight } =
     document.querySelector('.chat-scroll'); return scrollHeight - scrollTop - clientHeight })()`
   await expect.poll(() => page.evaluate<number>(fromEnd)).toBeLessThan(2)
-  // As an approval that is decided: it loses its buttons, and the turn goes on in the same moment.
+  // Like an approval that is decided: it loses its buttons, and the turn continues at the same moment.
   await page.evaluate(`new Promise(done => {
     const card = document.createElement('div')
     document.querySelector('[data-testid="chat-content"]').append(card)
     card.style.height = '400px'
     const frames = (n, then) => requestAnimationFrame(() => (n === 0 ? then() : frames(n - 1, then)))
-    // The scroll is told before what grew is. A browser may tell of it later, when all is well again.
+    // The scroll event arrives before the resize. A browser may send it later, when the position is right
+    // again.
     frames(3, () => setTimeout(() => {
       const box = document.querySelector('.chat-scroll')
       card.style.height = '0px'
@@ -62,7 +66,7 @@ test('a card that becomes lower takes nobody from the end; a reader who scrolls 
   await page.mouse.wheel(0, -500)
   await newest.waitFor()
   await expect.poll(() => page.evaluate<number>(fromEnd)).toBeGreaterThan(495)
-  // A change of tab leads back to where one read.
+  // Switching tabs and back restores the reading position.
   const place = await page.evaluate<number>(fromEnd)
   await by(page, 'tab-events').click()
   await by(page, 'event-grid').waitFor()
@@ -71,7 +75,7 @@ test('a card that becomes lower takes nobody from the end; a reader who scrolls 
   await expect.poll(async () => Math.abs((await page.evaluate<number>(fromEnd)) - place)).toBeLessThan(6)
 })
 
-test('long lines scroll within their file; an approval is a list of its arguments, in words', async () => {
+test('long lines scroll within their file; an approval lists its arguments as plain text', async () => {
   const { page, client, url, id, troubles } = await begin()
   await runTurn(client, id, 'work')
   await page.goto(`${url}/sessions/${id}?rail=changes`)
@@ -90,7 +94,7 @@ test('long lines scroll within their file; an approval is a list of its argument
   const gate = by(page, 'approval-card').locator('.gate-fields')
   await gate.waitFor()
   const rows = () => gate.locator('> div').evaluateAll(PAIRS)
-  // What could be taken for another kind of value is quoted; a line of a text is in its own column.
+  // A value that could be mistaken for another type is quoted. A multi-line text has its own column.
   expect(await rows()).toEqual([
     ['prompt', 'Say it\nmax_runs: 9'],
     ['every_s', '60'],

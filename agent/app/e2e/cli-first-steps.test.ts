@@ -1,11 +1,11 @@
-/** What a newcomer types first, and what the command line says where there is nothing yet. */
+/** The first commands of a new user, and their output before there is any data. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cairn, makePlace, startService } from './server.ts'
 import { newSession } from './session.ts'
 
-test('where no server ever ran, a command says how one is started; with an address, which token it lacks', async () => {
+test('without a server, a command reports how to start one; with --url, it reports the missing token', async () => {
   const place = makePlace()
   const alone = await cairn(place, ['sessions'])
   expect([alone.code, alone.stdout]).toEqual([3, ''])
@@ -15,7 +15,7 @@ test('where no server ever ran, a command says how one is started; with an addre
   expect([named.code, named.stderr]).toEqual([3, expect.stringContaining('No token for http://127.0.0.1:9')])
 })
 
-test('the version is told; a commented cairn.yaml is written once, and read by the server', async () => {
+test('prints the version; init writes a commented cairn.yaml once, and the server reads it', async () => {
   const place = makePlace()
   for (const flag of ['--version', '-v'])
     expect(await cairn(place, [flag])).toMatchObject({
@@ -33,7 +33,7 @@ test('the version is told; a commented cairn.yaml is written once, and read by t
   await startService({ ...place, env: { ...place.env, ...env } })
 })
 
-test('an export to a file that is there says one sentence, and leaves the file', async () => {
+test('an export to an existing file fails with one sentence and leaves the file unchanged', async () => {
   const place = makePlace({ scenario: { rules: [{ answer: { text: 'ok' } }] } })
   const { client } = await startService(place)
   const file = join(place.dir, 'log.jsonl')

@@ -1,6 +1,6 @@
 /**
- * The commands as a person at a shell uses them. What a process adds (streams, exit codes, an interrupt) is
- * tried with processes, the rest in the shared process.
+ * The commands as a person uses them in a shell. Streams, exit codes and interrupts are tested with real
+ * processes, the rest in the shared process.
  */
 import { existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -83,7 +83,7 @@ async function served(): Promise<{ place: ServerDirs; server: RunningService }> 
   return { place, server: await startService(place) }
 }
 
-test('the login link is the last line that serve prints, whatever else it had to say', async () => {
+test('serve prints the login link as its last line, after all other output', async () => {
   const place = makePlace()
   const path = join(place.dir, 'output')
   const output = openSync(path, 'w')
@@ -98,7 +98,7 @@ test('the login link is the last line that serve prints, whatever else it had to
   expect(printed().endsWith(`${link}\n`)).toBe(true)
 })
 
-test('send streams the answer to stdout and everything else to stderr, and goes on in the same session', async () => {
+test('send streams the answer to stdout and everything else to stderr, and continues the same session', async () => {
   const { place } = await served()
   const first = await cairnProcess(place, ['send', 'hello', 'there'])
   expect([first.code, first.stdout]).toEqual([0, 'All right, that is done.\n'])
@@ -115,7 +115,7 @@ test('send streams the answer to stdout and everything else to stderr, and goes 
   expect([piped.stdout, piped.stderr]).toEqual(['You said: x\n', ''])
 })
 
-test('send says how a turn ended by its exit code', async () => {
+test('the exit code of send reports how the turn ended', async () => {
   const { place } = await served()
   const failed = await cairnProcess(place, ['send', 'fail'])
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('failed (provider_error)')])
@@ -127,7 +127,7 @@ test('send says how a turn ended by its exit code', async () => {
   expect([nowhere.code, nowhere.stderr]).toEqual([3, expect.stringContaining('Session nothing not found')])
 })
 
-test('sessions lists ids, states and titles, and finds the old ones by their words', async () => {
+test('sessions lists ids, states and titles, and finds old sessions by words of their titles', async () => {
   const { place, server } = await served()
   expect((await cairn(place, ['sessions'])).stderr).toBe('No sessions.\n')
   const old = await server.client.call('createSession', { body: { title: 'Needle alpha' } })
@@ -151,7 +151,7 @@ test('sessions lists ids, states and titles, and finds the old ones by their wor
  * Promise 4.13: `cairn workers` lists all workers as a tree and emits none of their terminal control
  * sequences.
  */
-test('workers lists all below a session as a tree, and writes nothing of theirs that a terminal would obey', async () => {
+test('workers lists all descendants of a session as a tree without their terminal control sequences', async () => {
   const { place, server } = await served()
   const { client } = server
   const id = await newSession(client)
@@ -180,7 +180,7 @@ test('workers lists all below a session as a tree, and writes nothing of theirs 
   expect((await cairn(place, ['workers', 'nothing'])).code).toBe(3)
 })
 
-test('approve lists what waits, and a decision lets the call run', async () => {
+test('approve lists open inbox items, and an approval lets the call run', async () => {
   const { place, server } = await served()
   const gated = await cairn(place, ['send', 'run'])
   expect(gated.code, 'an approval waits').toBe(6)
@@ -204,7 +204,7 @@ test('approve lists what waits, and a decision lets the call run', async () => {
   expect(none.stdout).toBe('[]\n')
 })
 
-test('rate judges the last answer, or the one named; what is no answer is refused', async () => {
+test('rate rates the last answer or the given event, and rejects an event that is not an answer', async () => {
   const { place, server } = await served()
   const id = await newSession(server.client)
   expect((await cairn(place, ['rate', id, 'up'])).code, 'nothing to rate').toBe(3)
@@ -246,7 +246,7 @@ test('rate judges the last answer, or the one named; what is no answer is refuse
   expect(wrong.map(({ code }) => code)).toEqual([2, 1, 3])
 })
 
-test('tail prints the log from a cursor, filtered, and ends on an interrupt; export writes exactly the log', async () => {
+test('tail prints the filtered log from a cursor until interrupted; export writes exactly the log', async () => {
   const { place, server } = await served()
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'echo one')
@@ -283,7 +283,7 @@ test('tail prints the log from a cursor, filtered, and ends on an interrupt; exp
   expect((await cairn(place, ['export', id, '--format', 'xml'])).code).toBe(2)
 })
 
-test('tokens are printed alone: one for the admin, one for a service account, with and without the server', async () => {
+test('token prints only the token, for the admin and a service account, with and without a server', async () => {
   const { place, server } = await served()
   const { url } = server
   const use = async (path: string, token: string): Promise<number> =>
@@ -308,7 +308,7 @@ test('tokens are printed alone: one for the admin, one for a service account, wi
   expect((await cairn(empty, ['token', 'user'])).stdout.trim().split('.')).toHaveLength(3)
 })
 
-test('a backup taken while the server runs is served as it was, tokens and files included', async () => {
+test('a backup of a running server restores its sessions, tokens and files', async () => {
   const { place, server } = await served()
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'echo one')
@@ -328,7 +328,7 @@ test('a backup taken while the server runs is served as it was, tokens and files
   await runTurn(restored.client, id, 'echo three')
 })
 
-test('doctor finds a sound installation sound, and says what is wrong with another', async () => {
+test('doctor passes a healthy installation and reports the problems of a broken one', async () => {
   const { place, server } = await served()
   await runTurn(server.client, await newSession(server.client), 'echo one')
   const sound = await cairn(place, ['doctor', '--logs', '--json'])
@@ -352,7 +352,7 @@ test('doctor finds a sound installation sound, and says what is wrong with anoth
   expect(broken.stdout).toMatch(/✗ store /)
 })
 
-test('help names every command, the environment and the exit codes; a wrong word gets the nearest right one', async () => {
+test('help lists every command, environment variable and exit code; an unknown command gets a suggestion', async () => {
   const place = makePlace()
   const { code, stdout } = await cairn(place, ['help'])
   expect(code).toBe(0)

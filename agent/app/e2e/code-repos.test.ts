@@ -1,6 +1,6 @@
 /**
- * A run in a repository: cloned in the box, changed by the built-in agent, and pushed by it once a person has
- * approved that very push. The token of the repository is nowhere but at its server.
+ * A coding run in a repository: it is cloned in the sandbox, changed by the built-in agent, and pushed by it
+ * after a person has approved that push. The repository's token is only at its server.
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { git, startGitServer } from '@cairn/harness/test/git-server'
 import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
 
-// Put together at run time: this file is in the box of the built-in agent.
+// Assembled at run time: this file is visible in the sandbox of the built-in agent.
 const TOKEN = ['repository', 'token', 'canary', '7310'].join('-')
 const WORK =
   'env > env.txt; curl -s http://elsewhere.example/ > way-out.txt; echo made > page.txt; git add page.txt; ' +
@@ -30,7 +30,7 @@ const scenario = {
   ],
 }
 
-/** All that lies in a folder, links not followed. */
+/** All files below a folder, without following links. */
 const textsBelow = (folder: string): string =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map(path => join(folder, path))
@@ -42,7 +42,7 @@ const textsBelow = (folder: string): string =>
  * Promise 14.18, 14.12: A coding run clones its repository and pushes after approval, and its token never
  * enters events, files or the sandbox.
  */
-test('a run clones its repository, pushes what a person approves, and never has the token', async () => {
+test('a coding run clones its repository, pushes what a person approves, and never gets the token', async () => {
   const upstream = await startGitServer({ user: 'x-access-token', token: TOKEN })
   const place = makePlace({
     scenario,
@@ -76,18 +76,18 @@ test('a run clones its repository, pushes what a person approves, and never has 
   expect(result.data).toMatchObject({ error: null, final_message: 'It is pushed.' })
   expect(git(upstream.folder, 'log', '--format=%an: %s', branch)).toBe('Cairn: a page\nTest: the first')
 
-  // The way out is the proxy, for what the agent's commands ask for too.
+  // All egress passes the proxy, including that of the agent's commands.
   expect(readFileSync(join(clone, 'way-out.txt'), 'utf8')).toContain('elsewhere.example')
   const events = await readLog(client, id)
   expect(checkHistory(events)).toEqual([])
-  // The folder of the run is removed after its result; nothing is read while that goes on.
+  // The folder of the run is removed after its result. The test does not read it while that happens.
   await expect.poll(() => readdirSync(join(place.dataDir, 'code'))).toEqual([])
   const written = [JSON.stringify(events), server.log(), textsBelow(place.dir)].join('\n')
   expect(upstream.asked.some(({ isLoggedIn }) => isLoggedIn)).toBe(true)
   for (const secret of [TOKEN, Buffer.from(`x-access-token:${TOKEN}`).toString('base64'), 'cairn_run_'])
     expect(written.split(secret).length - 1).toBe(0)
 
-  // Once more, in a worktree of its own: what the first run left in no commit is in nobody's way.
+  // A second run, in its own worktree: uncommitted changes of the first run do not affect it.
   writeFileSync(join(clone, 'page.txt'), 'changed, in no commit')
   const again = await say(client, id, '/code and another --repo site')
   const second = await waitFor(client, id, again, isType('inbox.governance_gate'))

@@ -1,6 +1,6 @@
 /**
- * The built-in coding agent in a real box, through the broker, and its card in a real Chromium: what it
- * makes, who decides, that no key and no token is anywhere, and that nothing outlives a stop.
+ * The built-in coding agent in a real sandbox, through the broker, and its card in a real Chromium: the files
+ * that it changes, the person's decisions, no key or token anywhere, and no process after a stop.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -43,7 +43,7 @@ const POLL = { timeout: PATIENCE_MS }
  * Promise 14.12, 14.18: The built-in coding agent runs in a sandbox, writes no token, and a stop ends its
  * processes within 10 s.
  */
-test('a coding agent works in its box, a person decides in the page, and nothing outlives a stop', async () => {
+test('a coding agent works in its sandbox, a person decides on the page, and no process outlives a stop', async () => {
   const place = makePlace({ scenario, config })
   const server = await startService(place)
   const { client } = server
@@ -64,7 +64,7 @@ test('a coding agent works in its box, a person decides in the page, and nothing
   const workspace = join(place.workspaces, id)
   expect(readFileSync(join(workspace, 'made.txt'), 'utf8')).toBe('made in the box\n')
 
-  // What it runs sees no token of the broker, and nothing that was written down has one.
+  // The agent's commands see no broker token, and no stored file contains one.
   const seen = readFileSync(join(workspace, 'env.txt'), 'utf8')
   expect(seen).toContain('PATH=')
   expect(seen + JSON.stringify(events) + server.log()).not.toMatch(/cairn_run_/)
@@ -79,7 +79,7 @@ test('a coding agent works in its box, a person decides in the page, and nothing
   expect(violations).toEqual([])
   await takePictures(page, 'code-run')
 
-  // What it changed, line by line.
+  // Its changes, line by line.
   await page.goto(`${server.url}/sessions/${id}?rail=changes`)
   const changes = page.locator('[data-testid="run-changes"]')
   const made = changes.locator('[data-path="made.txt"]')
@@ -88,7 +88,7 @@ test('a coding agent works in its box, a person decides in the page, and nothing
   await made.getByText('New file').waitFor()
   expect(await changes.locator('[data-testid="changed-file"]').count()).toBe(2)
 
-  // A fork leads to what was changed before it.
+  // A fork links to the changes made before it.
   const fork = await client.call('forkSession', {
     params: { id },
     body: { event_id: events.at(-1)!.id },

@@ -1,5 +1,5 @@
 /**
- * `cairn conformance` passes against the server that is served, and says what is wrong with one that breaks a
+ * `cairn conformance` passes against the real server and reports the failed checks of a server that breaks a
  * promise.
  */
 import { createServer } from 'node:http'
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { cairn, makePlace, startService } from './server.ts'
 
 /** Promise 4: `npm run conformance` can check any running server over HTTP. */
-test('a server that was just started passes every check, and says so in JSON', async () => {
+test('a fresh server passes every check, reported as JSON', async () => {
   const place = makePlace()
   const server = await startService(place)
   const { code, stdout } = await cairn(place, ['conformance', server.url, '--json'])
@@ -22,7 +22,7 @@ test('a server that was just started passes every check, and says so in JSON', a
   expect(found.passed).toBeGreaterThan(13)
 })
 
-/** The server behind one that changes a little: what `change` makes of each answer. */
+/** A proxy in front of the server. `change` modifies each answer. */
 async function startLiar(target: string, change: (path: string, text: string) => string): Promise<string> {
   const liar = createServer((req, res) => {
     const chunks: Buffer[] = []
@@ -71,7 +71,7 @@ const LIES: readonly [check: string, change: (path: string, text: string) => str
   ['error responses', (_, text) => text.replace('"code":"not_found"', '"code":"gone"')],
 ]
 
-test('a server that loses an event, repeats an effect or answers otherwise is found out, and the exit code says so', async () => {
+test('reports a server that loses an event, repeats an effect or changes an answer, with a failing exit code', async () => {
   const place = makePlace()
   const server = await startService(place)
   await Promise.all(

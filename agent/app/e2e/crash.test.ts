@@ -1,7 +1,7 @@
 /**
- * Kill -9 at random moments (contract 7, 8, 11). What was acknowledged stays, what a reader saw
- * stays, ids have no gap, a tool that may not run twice does not, and every turn comes to its end.
- * CRASH_ROUNDS and CRASH_SEED repeat and extend; CRASH_ROUNDS=500 runs for hours.
+ * `kill -9` at random moments (contract 7, 8, 11). Acknowledged messages and events that a reader received
+ * stay, ids have no gap, a tool that may not run twice does not, and every turn ends. CRASH_ROUNDS and
+ * CRASH_SEED extend and repeat a run; CRASH_ROUNDS=500 runs for hours.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,12 +19,12 @@ import { PATIENCE_MS, endsTurn, isType, newSession, readLog, waitFor } from './s
 const rounds = (usual: number): number => Number(process.env['CRASH_ROUNDS'] ?? usual)
 const SEED = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const SESSIONS = 3
-/** At most, when no kill of the usual ones hit a turn. */
+/** Maximum number of rounds, if none of the usual kills hit a turn. */
 const MORE_ROUNDS = 20
 
 const SCENARIO = fourCommands(10)
 
-/** The server and its worker die; a database goes on, and keeps their leases until they run out. */
+/** The server and its runner die. A database keeps running and keeps their leases until they expire. */
 const STORES = {
   'the embedded store': { usual: 30, place: () => Promise.resolve(makePlace({ scenario: SCENARIO })) },
   Postgres: {
@@ -40,7 +40,7 @@ const STORES = {
 
 /** Promise 1.3: `kill -9` at any moment loses no event and repeats no effect. */
 test.each(Object.entries(STORES))(
-  'on %s, kills at random moments lose nothing and run nothing twice',
+  'on %s, kills at random moments lose no event and run no tool twice',
   { timeout: PATIENCE_MS + rounds(30) * 30_000 },
   async (name, { usual, place: findPlace }) => {
     const ROUNDS = rounds(usual)
@@ -67,7 +67,8 @@ test.each(Object.entries(STORES))(
         })()
         const writing = client.call('sendMessage', { params: { id }, body: { content } }).then(
           ({ event_id }) => void observation.acknowledged.push({ id: event_id, content }),
-          // Killed before it answered: it may have landed or not, and promised nothing.
+          // The server was killed before it answered: the message may or may not be stored, and nothing was
+          // promised.
           (error: unknown) => {
             if (!(error instanceof ConnectionError) && !(error instanceof ApiError && error.retryable))
               throw error
@@ -75,11 +76,12 @@ test.each(Object.entries(STORES))(
         )
         return [{ connection, reading, writing }]
       })
-      // From before the first commit is on disk to after the turn is over: a turn takes about a second here.
+      // The range is from before the first commit to after the end of the turn. A turn takes about a second
+      // here.
       const [session] = observed.keys()
       if (inTurn && session !== undefined) {
         await Promise.all(work.map(({ writing }) => writing))
-        // A session that was given up (three deaths without progress) calls nothing before its next message.
+        // A session that was abandoned (three deaths without progress) calls no tool before its next message.
         await waitFor(
           client,
           session,
@@ -101,7 +103,7 @@ test.each(Object.entries(STORES))(
         const last = acknowledged.at(-1)?.id ?? 0
         const patience = AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)])
         if (last > 0) await server.client.waitFor(id, endsTurn, { after: last, signal: patience })
-        // A message that landed without an answer to its sender begins a turn as well.
+        // A message that was stored without an answer to its sender starts a turn as well.
         while ((await server.client.call('getSession', { params: { id } })).status === 'active') {
           await server.client.waitFor(id, endsTurn, {
             after:
@@ -118,7 +120,7 @@ test.each(Object.entries(STORES))(
 
     for (let round = 0; round < ROUNDS; round++) await killInRound(round, round % 3 === 1)
     await untilRest()
-    // However fast or slow the machine is, some kills hit a running turn.
+    // Whatever the speed of the machine, some kills hit a running turn.
     for (let more = 0; more < MORE_ROUNDS && !(await hasRecovered()); more++) {
       await killInRound(ROUNDS + more, true)
       await untilRest()

@@ -1,4 +1,4 @@
-/** The stream as a stranger with curl sees it (contract 3). */
+/** The event stream as a curl user sees it (contract 3). */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
@@ -30,7 +30,7 @@ const framesOf = (text: string): Frame[] =>
       }
     })
 
-/** What curl -i -N does, for machines without it. */
+/** Does what `curl -i -N` does, for machines without curl. */
 const NO_CURL =
   '\n' +
   'const [url, token] = process.argv.slice(1)\n' +
@@ -75,7 +75,7 @@ function follow(
 }
 
 /** Promise 3.4: A reader whose connection breaks during an answer continues exactly there. */
-test('curl with the cursor of a broken connection, in the middle of an answer, gets exactly the rest', async () => {
+test('after a connection breaks during an answer, curl with its cursor gets exactly the rest', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const { client, url } = await startService(place)
   const id = await newSession(client)
@@ -103,7 +103,7 @@ test('curl with the cursor of a broken connection, in the middle of an answer, g
   expect([...seen, ...rest].every(({ id, event, data }) => data.id === id && data.type === event)).toBe(true)
 })
 
-test('Last-Event-ID is the cursor where after is absent, and after wins', async () => {
+test('Last-Event-ID is the cursor if after is absent; after takes precedence', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const { client, url } = await startService(place)
   const id = await newSession(client)
@@ -129,7 +129,7 @@ test('Last-Event-ID is the cursor where after is absent, and after wins', async 
   expect(firstIds).toEqual(['4', '1'])
 })
 
-test('a service account reads the stream below /v1/api, and neither polls nor reads outside /v1/api', async () => {
+test('a service account reads the stream below /v1/api only, and cannot poll', async () => {
   const place = makePlace({ scenario: { rules: [{ answer: { text: 'Fine.' } }] } })
   const { client, url } = await startService(place)
   const made = await cairn(place, ['token', 'service-account', 'reader', '--scope', 'org', '--json'])
@@ -155,7 +155,7 @@ test('a service account reads the stream below /v1/api, and neither polls nor re
   ])
 })
 
-test('a draining server tells its readers and ends their streams, and they come back with their cursor', async () => {
+test('a draining server notifies readers and ends their streams; they reconnect with their cursor', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const id = await newSession(server.client)

@@ -1,5 +1,5 @@
 /**
- * A disk that is full: the server says so, goes on answering, and takes up its work when there is space
+ * With a full disk, the server reports it, keeps serving reads, and continues its work when there is space
  * again.
  */
 import { execFileSync } from 'node:child_process'
@@ -16,17 +16,14 @@ const SCENARIO = {
   rules: [{ when: { user: '^big' }, answer: { text: 'Noted.' } }, { answer: { text: 'All is well again.' } }],
 }
 
-/**
- * A limit on the size of files stands in for a full disk, and can be lifted: the write-ahead log cannot grow
- * past it.
- */
+/** A file size limit simulates a full disk and can be lifted: the write-ahead log cannot grow beyond it. */
 const limitFiles = (pid: number, bytes: number | 'unlimited'): void =>
   void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
 
 /**
  * Promise 4: With a full disk, writes are refused and reads continue, and writes resume without a restart.
  */
-test('a full disk is a 503 to writers; readers are served, nothing acknowledged is lost, and with space again everything continues', async () => {
+test('with a full disk, writes get 503 and reads succeed; with space again, work continues and nothing is lost', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const id = await newSession(server.client)
@@ -60,7 +57,7 @@ test('a full disk is a 503 to writers; readers are served, nothing acknowledged 
   ])
   expect(refusals[0]?.message).toContain('not stored')
   expect(acknowledged.length).toBeGreaterThan(1)
-  // Up, and reading; a proxy learns that nobody should be sent here.
+  // The server is up and serves reads. /readyz tells a proxy to send no traffic here.
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
   await expect.poll(ready).toBe(503)
   const during = await readLog(server.client, id)
@@ -70,7 +67,7 @@ test('a full disk is a 503 to writers; readers are served, nothing acknowledged 
 
   limitFiles(server.pid, 'unlimited')
   await expect.poll(ready).toBe(200)
-  // A client of its own: what was refused is safe to send again.
+  // Uses a separate client: a rejected request is safe to send again.
   const client = createClient({ baseUrl: server.url, token: () => localToken(place.dataDir) })
   const { event_id } = await client.call('sendMessage', { params: { id }, body: { content: 'and now?' } })
   await waitFor(client, id, event_id, endsTurn)

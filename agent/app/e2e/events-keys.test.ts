@@ -1,4 +1,4 @@
-/** The keys of the EVENTS tab in a real Chromium, by somebody who never clicks into the grid. */
+/** The keys of the EVENTS tab in a real Chromium, without a click into the grid. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
@@ -7,12 +7,12 @@ import { newSession, PATIENCE_MS, readLog, runTurn } from './session.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 const POLL = { timeout: PATIENCE_MS }
-// Run in the page, so they are text here: this program knows no DOM.
+// These run in the page, so they are strings: this program has no DOM types.
 const FOCUSED = `document.activeElement?.dataset.testid ?? document.activeElement?.tagName`
 const ACTIVE = `document.querySelector('[role="row"][aria-selected="true"]')`
 const ACTIVE_ROW = `${ACTIVE}?.getAttribute('aria-rowindex') ?? null`
 
-/** A log that is longer than the window. */
+/** Opens a log that is longer than the window. */
 async function openEvents(page: Page): Promise<{ rows: number; last: number }> {
   const server = await startService(
     makePlace({ scenario: { rules: [{ answer: { text: 'Said and done.' } }] } }),
@@ -54,7 +54,7 @@ test('every key of the EVENTS tab works without a click into the grid first', as
   expect(troubles).toEqual([])
 })
 
-test('Enter on a tab just opened shows the newest event, and a letter brings the focus back to the grid', async () => {
+test('Enter on a newly opened tab shows the newest event, and a letter key returns the focus to the grid', async () => {
   const { page } = await openPage(await openBrowser())
   const { last } = await openEvents(page)
   await page.keyboard.press('Enter')
@@ -69,7 +69,7 @@ test('Enter on a tab just opened shows the newest event, and a letter brings the
   await expect.poll(() => activeRow(page), POLL).toBe(1)
 })
 
-test('who came by the arrow keys of the tabs stays on the tabs', async () => {
+test('the focus stays on the tabs after an arrow key opened the EVENTS tab', async () => {
   const { page } = await openPage(await openBrowser())
   await openEvents(page)
   await by(page, 'tab-chat').click()

@@ -1,4 +1,4 @@
-/** Rated sessions as training data, by the command a person types. */
+/** Rated sessions as training data, exported by the command line. */
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CairnClient } from '@cairn/client'
@@ -43,7 +43,7 @@ const parsed = (stdout: string): Record<string, unknown>[] =>
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as Record<string, unknown>)
 
-test('rated sessions become examples, unrated and denied ones do not, and three exports are the same bytes', async () => {
+test('three exports contain the rated sessions as examples, byte-identical, and no unrated or denied ones', async () => {
   const place = makePlace({
     scenario: SCENARIO,
     config: { agents: { assistant: {}, strict: { governance: { denied_tools: ['write_file'] } } } },
@@ -85,7 +85,7 @@ test('rated sessions become examples, unrated and denied ones do not, and three 
   expect((await cairn(place, ['export', note, '--format', 'sft', '--keep', 'tool.call'])).code).toBe(2)
 })
 
-test('a good and a bad answer to the same message are a pair', async () => {
+test('exports a good and a bad answer to the same message as a pair', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const { client } = await startService(place)
   const bad = await rated(client, 'pick', 'down')
@@ -149,7 +149,7 @@ const RICH = {
 }
 
 /** Promise 12: Three exports of the same sessions are byte-identical. */
-test('three exports of the same sessions are the same bytes, in every format', async () => {
+test('three exports of the same sessions are byte-identical in every format', async () => {
   const place = makePlace({ scenario: RICH })
   const { client } = await startService(place)
   await rated(client, 'pick', 'down')

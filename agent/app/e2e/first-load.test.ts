@@ -1,4 +1,4 @@
-/** What a browser loads before it can show the login form, or the list of sessions. */
+/** What a browser loads before it can show the login form or the session list. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { openBrowser, openPage } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 
 const DIST = fileURLToPath(new URL('../../web/dist', import.meta.url))
-/** Bytes of scripts, each compressed by gzip at its default level. */
+/** Total size of the scripts in bytes, each compressed by gzip at its default level. */
 const MAX_BYTES = 130_000
 
 async function scriptsOf(page: Page): Promise<{ bytes: number; scripts: string[] }> {
@@ -22,7 +22,7 @@ async function scriptsOf(page: Page): Promise<{ bytes: number; scripts: string[]
 }
 
 /** Promise 4.15: The login form and the session list load at most 130 kB of scripts. */
-test('the login form and the list of sessions load at most 130 kB of scripts', async () => {
+test('the login form and the session list load at most 130 kB of scripts', async () => {
   const server = await startService(makePlace())
   const { page } = await openPage(await openBrowser())
   await page.goto(`${server.url}/login`)
@@ -31,7 +31,7 @@ test('the login form and the list of sessions load at most 130 kB of scripts', a
   expect(login.scripts.length, 'scripts are counted').toBeGreaterThan(2)
   expect(login.bytes, login.scripts.join(' ')).toBeLessThanOrEqual(MAX_BYTES)
 
-  // The token is in the fragment: from the login page itself this would be no new page.
+  // The token is in the fragment: opened from the login page itself, the URL would not load a new page.
   await page.goto('about:blank')
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')

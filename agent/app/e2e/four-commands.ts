@@ -1,12 +1,12 @@
-/** What the model says in the kill tests; `history.ts` reads the labels that the commands leave. */
+/** The model's answers in the kill tests. `history.ts` reads the labels that the commands write. */
 const append = (step: number): object => ({
   name: 'terminal',
   arguments: { command: `echo {{user.1}}.${step} >> executions.txt` },
 })
 
 /**
- * Four commands that each leave their label once, with text between, and a read-only call beside one of them.
- * `pace_ms`: milliseconds between chunks.
+ * Four commands that each write their label once, with text between them, and a read-only call beside one of
+ * them. `pace_ms`: milliseconds between chunks.
  */
 export const fourCommands = (pace_ms: number) => ({
   pace_ms,

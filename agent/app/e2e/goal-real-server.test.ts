@@ -1,6 +1,6 @@
 /**
- * Goals over HTTP, end to end, against a model server that somebody else wrote: by command and through the
- * API, with every documented key.
+ * Goals over HTTP, end to end, against a third-party model server: by command and through the API, with every
+ * documented key.
  */
 import { LLMock } from '@copilotkit/aimock'
 import type { EventType, SessionEvent } from '@cairn/protocol'
@@ -16,7 +16,7 @@ const REVISE = {
   feedback: 'Write the last line as well.',
 }
 const SATISFIED = { result: 'satisfied', explanation: 'Every line is there.', feedback: '' }
-/** Held by a test that wants to do something while the evaluator thinks. */
+/** A test keeps this pending to act while the evaluator is running. */
 let verdictMayCome = Promise.resolve()
 beforeEach(() => {
   verdictMayCome = Promise.resolve()
@@ -73,7 +73,7 @@ const usage = {
   cost_usd: expect.any(Number) as number,
 }
 
-/** Both rounds of the goal that was defined at the beginning of these events, key by key. */
+/** Checks both rounds of the goal that was defined at the start of these events, key by key. */
 function expectTwoRounds(events: readonly SessionEvent[], outcome_id: string): void {
   const only = <T extends EventType>(type: T) => events.filter(isType(type))
   const starts = only('span.outcome_evaluation_start')
@@ -118,7 +118,7 @@ function expectTwoRounds(events: readonly SessionEvent[], outcome_id: string): v
  * Promise 14.10: A goal, by command or API, runs to `satisfied` against a third-party model server with every
  * documented key.
  */
-test('a goal by command: outcome.defined, needs_revision, a continuation, satisfied, in the order of the specification', async () => {
+test('a goal by command: emits definition, revision, continuation and success in the specified order', async () => {
   const { client, id } = await start()
   await say(client, id, '/goal Write a poem\nRubric:\nevery line is there')
   await waitFor(client, id, 0, endsTurn)
@@ -146,7 +146,7 @@ test('a goal by command: outcome.defined, needs_revision, a continuation, satisf
   expect(events.some(isType('user.define_outcome'))).toBe(false)
 })
 
-test('a goal through the API: user.define_outcome, clamped, and the same rounds', async () => {
+test('a goal through the API: emits user.define_outcome with clamped limits, then the same rounds', async () => {
   const { client, id } = await start()
   const answer = await client.call('postEvents', {
     params: { id },
@@ -192,7 +192,7 @@ test('a goal through the API: user.define_outcome, clamped, and the same rounds'
   expect(events.some(isType('outcome.defined'))).toBe(false)
 })
 
-test('a pause while the evaluator thinks: its verdict is recorded, nothing goes on until the resume', async () => {
+test('a pause during an evaluation: records the verdict and continues only after the resume', async () => {
   const { client, id } = await start()
   const { promise, resolve } = Promise.withResolvers<void>()
   verdictMayCome = promise
@@ -216,7 +216,7 @@ test('a pause while the evaluator thinks: its verdict is recorded, nothing goes 
   ).toEqual(['needs_revision', 'satisfied'])
 })
 
-test('clearing where nothing is active, and an active goal', async () => {
+test('/goal clear clears an active goal, and reports null without one', async () => {
   const { client, id, mock } = await start()
   const nothing = await runTurn(client, id, '/goal clear')
   expect(nothing.find(isType('outcome.cleared'))?.data).toEqual({ outcome_id: null })

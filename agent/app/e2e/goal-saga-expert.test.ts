@@ -1,5 +1,5 @@
 /**
- * The cards of a session at work, in a real Chromium: the goal and its verdicts, the plan, an expert, a saga
+ * The cards of a running session in a real Chromium: the goal and its verdicts, the plan, an expert, a saga
  * and its rollback.
  */
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { PATIENCE_MS, isType, readLog, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
 const POLL = { timeout: PATIENCE_MS }
-// Run in the page, so it is text here: this program knows no DOM.
+// This runs in the page, so it is a string: this program has no DOM types.
 const valuesOf = (page: Page, selector: string, key: string) =>
   page.evaluate<string[]>(
     `[...document.querySelectorAll('${selector}')].map(element => element.dataset.${key})`,
@@ -27,7 +27,7 @@ const todo = (...states: string[]) =>
     })),
   })
 
-/** Runs until the test has seen what there is to see before the goal is reached. */
+/** Runs until the test has checked the page before the goal is reached. */
 const UNTIL_SEEN = call('terminal', { command: 'until [ -e seen ]; do sleep 0.1; done' })
 
 const SCENARIO = {
@@ -128,7 +128,7 @@ const CONFIG = {
 }
 
 /** Promise 4.15: The page shows goals, experts and sagas live, works by keyboard and fits a phone. */
-test('a goal is worked on to the end with an expert, and a stop rolls a saga back; by keyboard and on a phone as well', async () => {
+test('shows a goal with an expert to its end and a saga rolled back by a stop, also by keyboard and on a phone', async () => {
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
   const server = await startService(place)
   const { page, troubles } = await openPage(await openBrowser())
@@ -147,7 +147,7 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   writeFileSync(join(place.workspaces, id, 'seen'), '')
   await by(page, 'goal', '[data-status="satisfied"]').waitFor()
   expect(await goal.locator('summary').textContent()).toMatch(/2 of 20 · .* tokens · \$0\.\d+/)
-  // By keyboard: what is over has folded itself away.
+  // By keyboard: finished cards have folded.
   await goal.locator('summary').focus()
   await page.keyboard.press('Enter')
   expect(await valuesOf(page, '[data-testid="goal"] li', 'result')).toEqual(['needs_revision', 'satisfied'])
@@ -165,7 +165,8 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   const endorsed = await waitFor(server.client, id, 0, isType('expert.endorse'))
   expect(endorsed.data).toMatchObject({ expert: 'reviewer', rating: 'up', source: 'user' })
 
-  // A saga that ended in order is folded; one that is cut by a stop shows what was undone and what was not.
+  // A saga that completed is folded. A saga that a stop interrupted shows which steps were undone and which
+  // were not.
   await by(page, 'saga', '[data-status="committed"]').waitFor()
   await by(page, 'composer').fill('rename the parser')
   await by(page, 'composer').press('Enter')

@@ -1,4 +1,4 @@
-/** The judge is judged: every kind of broken history is found. */
+/** Tests of the history checker itself: it finds every kind of broken history. */
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { type History, judge } from './history.ts'
@@ -69,7 +69,7 @@ const without = (history: History, id: number): History => ({
   log: history.log.filter(event => event.id !== id),
 })
 
-test('a history that keeps the promises has no problems', () => {
+test('reports no problem in a valid history', () => {
   expect(judge(good())).toEqual([])
 })
 
@@ -100,11 +100,11 @@ test.each<[string, (history: History) => History, RegExp]>([
   ['a call without result', history => without(history, 6), /c1/],
   ['a turn without end', history => without(history, 12), /settled|turn/],
   ['a session left active', history => ({ ...history, status: 'active' }), /the session is active/],
-])('%s is found', (_, spoil, expected) => {
+])('finds %s', (_, spoil, expected) => {
   expect(judge(spoil(good())).join('\n')).toMatch(expected)
 })
 
-/** A turn whose workers die before the model answers, until the session is given up. */
+/** A turn whose runners die before the model answers, until the session is abandoned. */
 const givenUp = (deaths: number): History => {
   const attempt = [
     ['harness.wake', { worker_id: 'w', cursor: 0 }],
@@ -138,7 +138,7 @@ const givenUp = (deaths: number): History => {
   return { id: 's', status: 'failed', log, executions: [], acknowledged: [], seen: new Map() }
 }
 
-test('a session may be given up after three deaths without progress, and no sooner', () => {
+test('accepts an abandoned session after three deaths without progress, but not earlier', () => {
   expect(judge(givenUp(3))).toEqual([])
   expect(judge(givenUp(2)).join('\n')).toMatch(/a turn failed/)
   expect(judge({ ...givenUp(3), status: 'completed' }).join('\n')).toMatch(/its log says failed/)

@@ -1,7 +1,7 @@
 /**
- * Judges the history of a session from outside: against what senders were told, what readers were shown and
- * what commands left behind. What a log must satisfy by itself is judged by `checkHistory` of the state
- * package, which this adds to.
+ * Checks the history of a session from outside: against the acknowledgements of senders, the events that
+ * readers received, and the effects of commands. It adds to `checkHistory` of the state package, which checks
+ * a log by itself.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
@@ -9,18 +9,18 @@ import { checkHistory } from '@cairn/state'
 export type Observed = {
   /** Messages that were answered with 2xx. */
   acknowledged: { id: number; content: string }[]
-  /** What readers were shown, as JSON by id. */
+  /** The events that readers received, as JSON by id. */
   seen: Map<number, string>
 }
 export type History = Observed & {
   id: string
   status: string
   log: readonly SessionEvent[]
-  /** A line for each time a command ran, written by the command itself. */
+  /** A line per execution of a command, written by the command itself. */
   executions: readonly string[]
 }
 
-/** Every broken promise as a sentence. */
+/** Every broken promise, as a sentence each. */
 export const judge = (history: History): string[] => [
   ...checkHistory(history.log, { settled: true, current: true }),
   ...checkIds(history),
@@ -30,7 +30,7 @@ export const judge = (history: History): string[] => [
   ...checkEnd(history),
 ]
 
-/** Stricter than a log in general: nothing is old enough to have been pruned. */
+/** Stricter than for logs in general: no event here is old enough to be pruned. */
 function* checkIds({ id, log }: History): Generator<string> {
   for (const [at, event] of log.entries()) {
     if (event.id !== at + 1) return yield `expected event ${at + 1}, the log has ${event.id} there`
@@ -56,8 +56,8 @@ function* checkSeen({ seen, log }: History): Generator<string> {
 }
 
 /**
- * What ran left its label; a label twice is a command run twice, and one whose result says it went well must
- * be there.
+ * Each executed command wrote its label. A label that appears twice means that the command ran twice. The
+ * label of a command whose result reports success must exist.
  */
 function* checkExecutions({ executions, log }: History): Generator<string> {
   for (const [at, label] of executions.entries())
@@ -80,7 +80,7 @@ function* checkExecutions({ executions, log }: History): Generator<string> {
   }
 }
 
-/** Nothing is left running, and no turn of this test has a reason to fail but the kills themselves. */
+/** Nothing is left running, and no turn failed for a reason other than the kills. */
 function* checkEnd({ log, status }: History): Generator<string> {
   for (const failure of log.filter(event => event.type === 'session.fail')) {
     if (failure.data.error_category !== 'recovery_loop' || deathsWithoutProgress(log, failure.id) < 3)
@@ -91,10 +91,7 @@ function* checkEnd({ log, status }: History): Generator<string> {
   if (log.length > 0 && status !== expected) yield `the session is ${status}, its log says ${expected}`
 }
 
-/**
- * Workers that were found dead right before this event, one after the other, with nothing finished between
- * them.
- */
+/** The number of consecutive runner deaths right before this event, without progress between them. */
 function deathsWithoutProgress(log: readonly SessionEvent[], id: number): number {
   const before = log.slice(0, id - 1)
   const progress = before.findLastIndex(

@@ -1,7 +1,4 @@
-/**
- * Contract 11: `after` misses nothing and repeats nothing, whatever lies between the server and its
- * readers.
- */
+/** Contract 11: `after` loses no event and repeats none on any network between the server and its readers. */
 import { readFileSync } from 'node:fs'
 import { type Socket, connect } from 'node:net'
 import { createClient } from '@cairn/client'
@@ -18,7 +15,7 @@ const MESSAGES = 120
 
 /** Promise 3: Readers behind any network lose no event and receive none twice. */
 test(
-  'readers behind a network that cuts, stalls and buffers lose nothing and see nothing twice',
+  'readers behind a network that cuts, stalls and buffers lose no event and receive none twice',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     console.log(`NETWORK_SEED=${SEED}`)
@@ -61,7 +58,7 @@ test(
         body: { content: `message ${n} ${'é'.repeat(Math.floor(random() * 400))}` },
       })
     const deadline = Date.now() + PATIENCE_MS
-    // At rest, and everybody has it all.
+    // The session is idle, and every reader has all events.
     for (;;) {
       const { status, last_event_id } = await server.client.call('getSession', { params: { id } })
       if (status === 'completed' && caught.every(({ last }) => last === last_event_id)) break
@@ -89,19 +86,21 @@ test(
   },
 )
 
-/** Memory that a process has is not only what it holds; what the readers cost is there every time. */
+/**
+ * A process's memory varies for other reasons too, but the cost of the readers occurs in every measurement.
+ */
 const MEASUREMENTS = 3
 const MUTE = 20
 const FLOOD = 40
 const FLOOD_BYTES = 500_000
 
-/** Resident memory of a process, in bytes. */
+/** Resident memory of a process in bytes. */
 const residentOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
 /** Promise 3: Readers that never read use little memory and are disconnected. */
 test(
-  'readers that never read cost the server no memory to speak of, and are disconnected in the end',
+  'readers that never read cost the server little memory and are disconnected',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const place = makePlace({ scenario: { rules: [{ answer: { text: 'ok' } }] } })
@@ -112,7 +111,10 @@ test(
       /cairn_open_streams (\d+)/.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1] ?? ''
     const mute: Socket[] = []
     onTestFinished(() => mute.forEach(socket => void socket.destroy()))
-    /** A paused session takes messages and does nothing with them. */
+    /**
+     * Floods a paused session, which stores messages but runs no turn. Resolves with the memory growth in
+     * bytes.
+     */
     const flood = async (readers: number): Promise<number> => {
       for (const socket of mute.splice(0)) socket.destroy()
       await expect.poll(streams, { timeout: PATIENCE_MS }).toBe('0')
@@ -139,7 +141,7 @@ test(
     }
     const alone = await flood(0)
     const costs: number[] = []
-    // All of them together were due so many times the flood; a connection may hold a mebibyte.
+    // A third of the bytes due to all readers together. A connection may buffer one mebibyte.
     const bound = (MUTE * FLOOD * FLOOD_BYTES) / 3
     while (costs.length < MEASUREMENTS && !costs.some(cost => cost < bound)) {
       const withReaders = await flood(MUTE)
@@ -150,7 +152,7 @@ test(
       costs.push(withReaders - Math.max(0, alone))
     }
     expect(Math.min(...costs)).toBeLessThan(bound)
-    // They took nothing for longer than the server waits for anybody.
+    // The readers have read nothing for longer than the server's timeout.
     await expect.poll(streams, { timeout: PATIENCE_MS, interval: 200 }).toBe('0')
   },
 )

@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that treats a stream as the worst networks do, at moments of a seed's choosing: it cuts,
- * stalls, holds back and hands on in lumps.
+ * A TCP proxy that behaves like the worst networks, at times chosen by a seed: it cuts, stalls and delays
+ * streams, and forwards data in batches.
  */
 import { createServer, connect, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ export type HostileProxy = AsyncDisposable & {
   troubles: Record<Trouble, number>
 }
 
-/** So much is gathered before any of it is handed on, as a buffering proxy does. */
+/** Bytes collected before they are forwarded, as in a buffering proxy. */
 const LUMP_BYTES = 4096
 
 export async function startHostileProxy(target: string, random: () => number): Promise<HostileProxy> {
@@ -23,11 +23,14 @@ export async function startHostileProxy(target: string, random: () => number): P
   const proxy = { connections: 0 }
 
   const server = createServer(client => {
-    // The first ones meet each kind once, the rest whichever comes.
+    // The first connections get each kind of trouble once, later ones a random kind.
     const trouble = kinds[proxy.connections] ?? kinds[Math.floor(random() * kinds.length)] ?? 'cut'
     proxy.connections++
     troubles[trouble]++
-    /** Of what the server sends; a connection gets its headers and some frames, rarely whole ones. */
+    /**
+     * Remaining bytes of the server's data. A connection gets its headers and some frames, and is rarely cut
+     * between frames.
+     */
     let left = 300 + Math.floor(random() ** 2 * 20_000)
     const upstream = connect(Number(port), hostname)
     for (const socket of [client, upstream]) {

@@ -1,4 +1,4 @@
-/** What an agent raises by itself, answered by a person in a real browser, and what comes of it. */
+/** Inbox items that an agent creates on its own, a person's answers in a real browser, and their effects. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -49,7 +49,7 @@ const config = {
 }
 
 /** Promise 1.1: Inbox items can be answered in the browser, and an accepted skill survives a server crash. */
-test('in the browser: an action is done, news are acknowledged, a proposed skill is accepted and then runs', async () => {
+test('in the browser, a person completes an action, acknowledges news and accepts a skill that then runs', async () => {
   const place = makePlace({ scenario, config })
   const server = await startServer(place)
   const id = await newSession(server.client)
@@ -70,7 +70,7 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
     event => event.type === 'inbox.task_complete' && event.data.review_wake_id !== undefined,
   )
 
-  // Live, without a reload: what was proposed, and what is over.
+  // Proposals and finished items appear live, without a reload.
   const proposal = item('action_required', 'Proposed skill: sow-beans')
   expect(await proposal.getByTestId('proposed-skill').textContent()).toBe(SKILL.body)
   const news = item('task_complete', 'Session review finished')
@@ -89,7 +89,7 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
     '- The user gardens in clay',
   )
 
-  // In another session, after the server died: the skill is there.
+  // The skill is available in another session, after a server crash.
   await server.kill()
   const next = await startServer(place)
   const other = await newSession(next.client)
@@ -103,6 +103,6 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
   })
   const answer = await waitFor(next.client, other, 0, isType('llm.response'))
   expect(answer.data.message.content).toBe('The red ones are sown.')
-  // The connections of the page broke when the server was killed; nothing else may have gone wrong in it.
+  // The page's connections broke when the server was killed. No other error may have occurred.
   expect(troubles.filter(trouble => !/ERR_|Failed to (load|fetch)/.test(trouble))).toEqual([])
 })

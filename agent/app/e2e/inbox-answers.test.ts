@@ -1,4 +1,7 @@
-/** The inbox says who asks, where, and takes the answer there; the palette leads to it by keyboard alone. */
+/**
+ * The inbox shows which agent asks in which session and accepts the answer. The palette opens it by keyboard
+ * alone.
+ */
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -28,7 +31,7 @@ const scenario = {
   ],
 }
 
-test('a question is answered in the inbox, whose card names the agent and the session', async () => {
+test('a person answers a question in the inbox, on a card that names the agent and the session', async () => {
   const server = await startService(makePlace({ scenario }))
   const { client } = server
   const { id: fence } = await client.call('createSession', { body: { title: 'The fence' } })
@@ -45,12 +48,12 @@ test('a question is answered in the inbox, whose card names the agent and the se
   expect(await card('Which colour?').locator('[data-testid="from-session"]').textContent()).toBe(
     'assistant in The fence',
   )
-  // Named after its first message before any model has found a title.
+  // The session is named after its first message until the model has generated a title.
   expect(await card('What shall it say?').locator('[data-testid="from-session"]').textContent()).toContain(
     'write',
   )
 
-  // The choices have the width of the card, as in the chat, and the question is not said twice to the eye.
+  // The choices have the width of the card, as in the chat, and the question is visible only once.
   const widthOf = async (locator: Locator): Promise<number> => (await locator.boundingBox())!.width
   const group = card('Which colour?').getByRole('radiogroup', { name: 'Which colour?' })
   expect(await widthOf(group.locator('.choice').first())).toBe(
@@ -71,7 +74,7 @@ test('a question is answered in the inbox, whose card names the agent and the se
   expect(troubles).toEqual([])
 })
 
-test('Ctrl+K leads to sessions, pages and commands; a log is exported as the command line does', async () => {
+test('Ctrl+K opens sessions, pages and commands; the page exports the same log as the command line', async () => {
   const place = makePlace({ scenario })
   const server = await startService(place)
   const { id } = await server.client.call('createSession', { body: { title: 'Needle alpha' } })
@@ -104,7 +107,7 @@ test('Ctrl+K leads to sessions, pages and commands; a log is exported as the com
   await choose('inb', 'Inbox')
   await page.waitForURL('**/inbox')
 
-  // Archived from the menu, found among the archived, and back.
+  // Archive a session from the menu, find it among the archived ones, and restore it.
   await page.goto(`${server.url}/sessions/${id}`)
   await server.client.call('archiveSession', { params: { id } })
   await by(page, 'restore').click()

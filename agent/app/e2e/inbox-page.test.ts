@@ -1,4 +1,4 @@
-/** The inbox as a person sees it: what an agent wrote with nothing hidden in it, and who decided. */
+/** The inbox page: an agent's texts with hidden characters made visible, and who decided. */
 import { createClient } from '@cairn/client'
 import { visibleText } from '@cairn/protocol'
 import { expect, test } from 'vitest'
@@ -41,7 +41,7 @@ const scenario = {
 const config = { agents: { assistant: { governance: { require_approval: ['todo'] } } } }
 
 /** Promise 2.8, 5.5: The inbox shows hidden characters and names the person or service account that acted. */
-test('the inbox draws what an agent hid in its texts, and says who decided', async () => {
+test('the inbox shows hidden characters in an agent text and names who decided', async () => {
   const server = await startService(makePlace({ scenario, config }))
   const { client } = server
   const machine = await client.call('createServiceAccount', { body: { name: 'judge', scope: 'org' } })
@@ -84,7 +84,7 @@ test('the inbox draws what an agent hid in its texts, and says who decided', asy
   await takePictures(page, 'inbox')
   expect(hides(await page.getByTestId('inbox-list').textContent())).toBe(false)
 
-  // The same texts where the question is answered and the action is done.
+  // The same texts in the chat, where the question is answered and the action is completed.
   await page.goto(`${server.url}/sessions/${asking}`)
   const card = page.getByTestId('question-card')
   await card.waitFor()

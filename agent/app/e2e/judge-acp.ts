@@ -1,7 +1,7 @@
 /**
- * Judges that are not ours, both ways of ACP: `npm run interop:acp`. The Python client and acpx drive
- * `cairn acp`; an agent written with the Python SDK (slow, asking, crashing, flooding, hanging) is driven by
- * our client in a box. Needs python3 with venv, npm and a network; exit code 1 where a judge is not content.
+ * ACP interop tests in both directions: `npm run interop:acp`. The Python client and acpx drive `cairn acp`;
+ * our client drives an agent in a sandbox that is written with the Python SDK (slow, asking, crashing,
+ * flooding, hanging). Needs python3 with venv, npm and a network. Exit code 1 if a check fails.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -51,7 +51,7 @@ function settle(): void {
   writeFileSync(join(dir, 'scenario.yaml'), stringify(scenario))
   const agent = {
     command: 'python3',
-    // The box begins in the workspace.
+    // The sandbox starts in the workspace.
     args: ['acp_agent.py'],
     env: { PYTHONPATH: 'site' },
   }
@@ -202,7 +202,7 @@ function judge(behaviour: string, events: SessionEvent[], seconds: number, works
   )
 }
 
-/** Its child has a session of its own and would outlive a kill of the process group. */
+/** The agent's child has its own process session and would survive a kill of the process group. */
 async function nothingLives(since: number): Promise<void> {
   for (;;) {
     const { stdout } = await run('ps', ['-eo', 'args'])

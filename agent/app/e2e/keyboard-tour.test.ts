@@ -1,11 +1,11 @@
-/** The tour by keyboard alone, with what a screen reader is told: roles, names, live regions. */
+/** The tour by keyboard alone, with the roles, names and live regions that a screen reader gets. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, waitFor } from './session.ts'
 
-/** Presses Tab until the element of that role and name has the focus. */
+/** Presses Tab until the element with the role and name has the focus. */
 async function tabTo(
   page: Page,
   role: 'button' | 'link' | 'textbox' | 'tab' | 'radio',
@@ -20,7 +20,7 @@ async function tabTo(
   throw new Error(`Tab never reached the ${role} ${String(name)}`)
 }
 
-test('the tour is done by keyboard alone: log in, ask, answer, approve, read the log', async () => {
+test('a person can do the tour by keyboard alone: log in, ask, answer, approve, read the log', async () => {
   const server = await startService(makePlace())
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
@@ -30,12 +30,12 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.waitForURL('**/sessions/*')
   const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
 
-  // The first message is a suggestion away; the conversation is a live log.
+  // The first message is a suggestion. The conversation is a live log.
   await page.getByRole('log', { name: 'Conversation' }).waitFor()
   await tabTo(page, 'button', /^Show me what you can do$/)
   await page.keyboard.press('Enter')
 
-  // The question is a group of radio buttons with a name, and the field is its answer.
+  // The question is a named group of radio buttons, and the composer takes its answer.
   await waitFor(server.client, id, 0, isType('inbox.input_required'))
   await page.getByRole('region', { name: 'Question' }).waitFor()
   await page.getByRole('radiogroup').waitFor()
@@ -44,7 +44,7 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.getByRole('status').getByText('Press Enter to answer').waitFor()
   await page.keyboard.press('Enter')
 
-  // The approval says what it is about; A approves, where nobody writes.
+  // The approval names its tool. The A key approves while no text field has the focus.
   const gate = await waitFor(server.client, id, 0, isType('inbox.governance_gate'))
   await waitFor(server.client, id, gate.id, endsTurn)
   const approval = page.getByRole('region', { name: 'Approval of terminal' })
@@ -53,7 +53,8 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.keyboard.press('a')
   await page.getByText('It ran, and printed').waitFor()
 
-  // The rail is a list of tabs; arrows go from one to the next, Escape leads back to where it was opened.
+  // The rail is a list of tabs. Arrow keys move between them, and Escape returns to the control that opened
+  // it.
   await tabTo(page, 'button', /^Plan, changes, files/)
   await page.keyboard.press('Enter')
   await page.getByRole('tab', { name: 'Plan', selected: true }).waitFor()
@@ -64,7 +65,7 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.keyboard.press('Escape')
   await page.getByRole('complementary', { name: 'Details' }).waitFor({ state: 'detached' })
 
-  // EVENTS: the grid has the focus at once, and its keys work.
+  // EVENTS: the grid gets the focus at once, and its keys work.
   await tabTo(page, 'tab', /^Chat$/)
   for (const name of [/^Workers$/, /^Browser$/, /^EVENTS/]) {
     await page.keyboard.press('ArrowRight')
@@ -77,7 +78,8 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.keyboard.press('Escape')
   await page.getByTestId('event-detail').waitFor({ state: 'detached' })
 
-  // Notifications: in the account menu. Each choice has a name, and the list of sent ones is a live region.
+  // Notifications, in the account menu: each choice has a name, and the list of sent notifications is a live
+  // region.
   await page.goto(`${server.url}/sessions`)
   await tabTo(page, 'button', /^Account/)
   await page.keyboard.press('Enter')

@@ -1,6 +1,6 @@
 /**
- * A service with a command, a browser and a coding agent at work is killed: of their boxes nothing is left,
- * and the next start removes the files.
+ * A service with a running command, browser and coding agent is killed. No process of their sandboxes
+ * survives, and the next start removes the files.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ function processes(): Process[] {
         const command = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'))
         return [{ pid: Number(name), ppid: Number(fields[1]), start: fields[19] ?? '', name: command }]
       } catch {
-        // Over.
+        // The process has ended.
         return []
       }
     })
@@ -54,7 +54,7 @@ function below(pid: number, all: readonly Process[]): Process[] {
 }
 
 /** Promise 11.8: A killed service leaves no sandboxed process, and the next start removes its files. */
-test('a service that is killed leaves no process of a box, and the next start removes its files', async () => {
+test('a killed service leaves no sandboxed process, and the next start removes its files', async () => {
   const place = makePlace({ scenario, config: { code: { tool: 'allow' } } })
   const temp = join(place.dir, 't')
   mkdirSync(temp)

@@ -1,4 +1,6 @@
-/** Somebody links an account of a messaging platform on the page, speaks through it, and unlinks it again. */
+/**
+ * A person links an account of a messaging platform on the page, sends a message through it, and unlinks it.
+ */
 import { startCallback } from '@cairn/channels/test/callback'
 import { SECRET, signed } from '@cairn/channels/test/signed'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,7 +13,7 @@ const POLL = { timeout: PATIENCE_MS }
 const scenario = { rules: [{ when: { user: '^(.*)$' }, answer: { text: 'echo {{user.1}}' } }] }
 
 test(
-  'a code from the page links an account, whose messages are the person’s own until it is unlinked',
+  'a code from the page links an account, and its messages belong to the person until it is unlinked',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const callback = await startCallback(SECRET)
@@ -37,7 +39,7 @@ test(
     const dialog = page.getByRole('dialog', { name: 'Linked accounts' })
     await dialog.getByText('No linked accounts').waitFor()
 
-    // By keyboard: the code, and what is sent to the agent with it.
+    // By keyboard: the code, and the message that sends it to the agent.
     await page.getByTestId('make-link-code').focus()
     await page.keyboard.press('Enter')
     const told = await page.getByTestId('link-code').locator('code').textContent()
@@ -53,7 +55,7 @@ test(
     const { sessions } = await client.call('listSessions', {})
     expect(sessions).toMatchObject([{ channel: 'webhook', created_by: (await client.call('me', {})).id }])
 
-    // The code was good for one account.
+    // The code was valid for one account only.
     await send(told ?? '')
     await expect.poll(last, POLL).toContain('Invalid code.')
     await dialog.getByRole('button', { name: /^Unlink / }).click()
@@ -70,12 +72,12 @@ test(
     ).not.toContain('echo hello again')
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
-    // What lay below it can be reached again, for those who hear the page too.
+    // The page below the dialog is accessible again, also to screen readers.
     await page.getByRole('main').first().waitFor()
     expect(await page.locator('main:is([inert], [inert] *, [aria-hidden=true] *)').count()).toBe(0)
     expect(troubles).toEqual([])
 
-    // Last, for at the width of a phone the menu is another one, and its dialog goes with it.
+    // Last, because the phone layout has a different menu and closes its dialog.
     await page.getByTestId('account').first().click()
     await page.getByTestId('open-links').click()
     await page.getByTestId('make-link-code').click()

@@ -1,4 +1,7 @@
-/** A first visit is offered a password; a login that ends says so, and the next one leads back. */
+/**
+ * The first visit offers to set a password. An expired login is reported, and the next login returns to the
+ * same page.
+ */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
@@ -7,7 +10,7 @@ import { newSession } from './session.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 
-test('a password is offered on the first visit, and a login that ends leads back to where one was', async () => {
+test('the first visit offers a password, and a login after an expired one returns to the same page', async () => {
   const place = makePlace()
   const server = await startService(place)
   const id = await newSession(server.client)
@@ -23,12 +26,12 @@ test('a password is offered on the first visit, and a login that ends leads back
   await by(page, 'save-password').click()
   await by(page, 'password-offer').waitFor({ state: 'detached' })
 
-  // In the middle of a page, whose address has more than a path.
+  // On a page whose URL has more than a path.
   await page.goto(`${server.url}/sessions/${id}?rail=plan`)
   await by(page, 'composer').fill('not sent yet')
   const before = page.url()
   await page.context().clearCookies()
-  // Another request may have found that out already: then the composer is gone.
+  // Another request may have noticed it already: then the composer is gone.
   await page.keyboard.press('Enter')
   await by(page, 'login-ended').waitFor()
   await by(page, 'login-email').fill('admin@localhost')
@@ -39,14 +42,14 @@ test('a password is offered on the first visit, and a login that ends leads back
   await by(page, 'rail').waitFor()
   expect(await by(page, 'composer').inputValue(), 'what was typed is there').toBe('not sent yet')
 
-  // Who logs out is told nothing of an end.
+  // Logging out shows no message about an expired login.
   await by(page, 'account').click()
   await by(page, 'logout').click()
   await by(page, 'login-form').waitFor()
   await page.goto(`${server.url}/inbox`)
   await by(page, 'login-form').waitFor()
   expect(await by(page, 'login-ended').count()).toBe(0)
-  // Without a password, the command line prints a link.
+  // `cairn login` prints a link that needs no password.
   await page.goto('about:blank')
   await page.goto((await cairn(place, ['login'])).stdout.trim())
   await by(page, 'session-item').first().waitFor()

@@ -1,4 +1,7 @@
-/** A person who looks away is told what waits: by a count on the tab, by notifications if they want them. */
+/**
+ * A person who looks away sees pending items as a count on the tab and, if they are turned on, as
+ * notifications.
+ */
 import { expect, test } from 'vitest'
 import { CHROMIUM, openBrowser, openPage } from './browser.ts'
 import { makePlace, startService } from './server.ts'
@@ -8,7 +11,7 @@ const POLL = { timeout: PATIENCE_MS }
 const ask = { name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which colour?' }] } }
 const scenario = { rules: [{ when: { user: 'ask' }, answer: { tool_calls: [ask] } }] }
 
-// Run in the page, so it is text here. A page without a screen is always in sight: the test says when not.
+// This runs in the page, so it is a string. A headless page is always visible: the test sets the visibility.
 const OBSERVED = `
   Object.defineProperty(document, 'visibilityState', {
     get: () => (sessionStorage.getItem('away') === 'true' ? 'hidden' : 'visible'),
@@ -21,7 +24,7 @@ const OBSERVED = `
     }
   }`
 
-test('what begins to wait while nobody looks is one notification; the tab counts what waits', async () => {
+test('an item that arrives while the page is hidden is one notification; the tab counts open items', async () => {
   const { url, loginUrl, client } = await startService(makePlace({ scenario }))
   const browser = await openBrowser(CHROMIUM)
   const { page, troubles } = await openPage(browser)
@@ -30,7 +33,7 @@ test('what begins to wait while nobody looks is one notification; the tab counts
   const look = (isAway: boolean) => page.evaluate(`sessionStorage.setItem('away', '${isAway}')`)
   const title = () => page.title()
   const icon = () => page.evaluate<string>(`document.querySelector('link[rel="icon"]').getAttribute('href')`)
-  /** Asks in a session of its own; the id of the item. */
+  /** Asks a question in a new session. Returns the id of the inbox item. */
   const asked = async (): Promise<string> => {
     const id = await newSession(client)
     await waitFor(client, id, await say(client, id, 'ask me'), isType('inbox.input_required'))
@@ -43,7 +46,7 @@ test('what begins to wait while nobody looks is one notification; the tab counts
   await page.getByText('On while a Cairn page is open').waitFor()
   expect([(await title()).startsWith('('), await icon()]).toEqual([false, '/icon.svg'])
 
-  // What waited when the page was opened is no news.
+  // Items that were open before the page opened are not announced.
   const items = [await asked()]
   await look(true)
   await page.reload()
@@ -51,7 +54,7 @@ test('what begins to wait while nobody looks is one notification; the tab counts
   expect(await icon()).toBe('/icon-waiting.svg')
   items.push(await asked())
   await expect.poll(title, POLL).toMatch(/^\(2\) /)
-  // Nor is what comes while the person looks.
+  // Items that arrive while the page is visible are not announced either.
   await look(false)
   items.push(await asked())
   await expect.poll(title, POLL).toMatch(/^\(3\) /)

@@ -1,4 +1,4 @@
-/** Many pages of one browser over HTTP/1.1, which allows six connections to a server for all of them. */
+/** Many pages of one browser over HTTP/1.1, which allows six connections per server in total. */
 import type { Browser, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'
@@ -12,11 +12,11 @@ const scenario = {
   rules: [{ when: { user: 'ask' }, answer: { tool_calls: [ask] } }, { answer: { text: 'Very well.' } }],
 }
 
-/** The texts of the messages that a chat shows. */
+/** The texts of the messages in a chat. */
 const messagesOf = (page: Page): Promise<string[]> =>
   page.locator('[data-testid="chat-content"] .user').allTextContents()
 
-/** Ends the shared worker of a server's pages as a crash would: the pages get no message. */
+/** Ends the shared worker of a server's pages like a crash: the pages are not notified. */
 async function endSharedWorker(browser: Browser, server: string): Promise<number> {
   const cdp = await browser.newBrowserCDPSession()
   const { targetInfos } = await cdp.send('Target.getTargets')
@@ -26,7 +26,7 @@ async function endSharedWorker(browser: Browser, server: string): Promise<number
 }
 
 /** Promise 4.23: Ten visible pages of one browser stay live when one closes or their shared worker dies. */
-test('ten visible pages of one browser load and stay live, whichever of them closes, and when their worker dies', async () => {
+test('ten visible pages load and stay live when the first page closes and when their shared worker dies', async () => {
   const { url, loginUrl, client } = await startService(makePlace({ scenario }))
   const browser = await openBrowser()
   const context = await browser.newContext()
@@ -57,7 +57,7 @@ test('ten visible pages of one browser load and stay live, whichever of them clo
   }
   await isLive('live', chats)
 
-  // The page that was first, and started what all of them share.
+  // The first page, which started the shared worker.
   await pages[0]!.close()
   const left = chats.slice(1)
   await isLive('closed', left)
@@ -67,17 +67,17 @@ test('ten visible pages of one browser load and stay live, whichever of them clo
   for (const { at, page } of left)
     expect(await messagesOf(page)).toEqual(['hello', 'live', 'closed', 'again'].map(word => `${word} ${at}`))
 
-  // Every page hears of an item of the inbox.
+  // Every page is notified of an inbox item.
   const asked = await newSession(client)
   await waitFor(client, asked, await say(client, asked, 'ask me'), isType('inbox.input_required'))
   for (const page of pages.slice(1)) await page.getByTestId('inbox-count').getByText('1').waitFor()
 })
 
-test('a page of a browser without shared workers, and one that cannot start them, follow their session', async () => {
+test('a page without shared workers and a page that cannot start them follow their session', async () => {
   const { url, loginUrl, client } = await startService(makePlace({ scenario }))
   const context = await (await openBrowser()).newContext()
   context.setDefaultTimeout(PATIENCE_MS)
-  // A script that does not load is reported to the page, and storage that is blocked throws.
+  // The page gets an error event for a script that does not load, and an exception if storage is blocked.
   const scripts = [
     'delete globalThis.SharedWorker',
     'globalThis.SharedWorker = class { constructor() { throw new Error("blocked") } }',

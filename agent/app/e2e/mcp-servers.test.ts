@@ -1,4 +1,4 @@
-/** A service whose MCP servers do not behave begins its first turn at once. */
+/** A service whose MCP servers misbehave starts its first turn without delay. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { cairn, makePlace, startService } from './server.ts'
 import { isType, newSession, runTurn } from './session.ts'
 
-/** `/silent` never answers; the list of `/endless` has no last page. */
+/** `/silent` never answers; the tool list of `/endless` has no last page. */
 async function startServers() {
   let listed = 0
   let gaveUp = false
@@ -39,7 +39,7 @@ async function startServers() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     listed: () => listed,
-    /** Whether the service has given up a request to the silent server. */
+    /** Whether the service has canceled a request to the silent server. */
     gaveUp: () => gaveUp,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -49,7 +49,7 @@ async function startServers() {
   }
 }
 
-test('MCP servers that never answer, or never end their list, delay no turn', async () => {
+test('MCP servers that never answer or never end their tool list do not delay a turn', async () => {
   await using servers = await startServers()
   const place = makePlace({
     scenario: { rules: [{ answer: { text: 'here' } }] },
@@ -60,12 +60,12 @@ test('MCP servers that never answer, or never end their list, delay no turn', as
   const service = await startService(place)
   const events = await runTurn(service.client, await newSession(service.client), 'hello')
   expect(events.filter(isType('session.complete'))).toHaveLength(1)
-  // The service gives up this attempt after ten seconds; the turn has ended before.
+  // The service cancels this attempt after ten seconds. The turn ends before that.
   expect(servers.gaveUp()).toBe(false)
   expect(servers.listed()).toBeLessThanOrEqual(2)
 })
 
-test('a policy that names no tool ends the start, and cairn doctor fails on it, with the line', async () => {
+test('a policy that matches no tool fails the start and cairn doctor, which report its line', async () => {
   const place = makePlace({
     scenario: { rules: [{ answer: { text: 'here' } }] },
     config: { agents: { assistant: { governance: { require_approval: ['*delete*', 'terminl'] } } } },

@@ -1,4 +1,4 @@
-/** Missions as a person sees them, in a real Chromium: the list, one of them live, and what steers it. */
+/** Missions in a real Chromium: the list, a live mission, and its commands. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { lookWithAxe } from './axe.ts'
@@ -29,7 +29,7 @@ const scenario = {
     { when: goal('Find'), answer: finish('The ford is by the mill.') },
     { when: goal('Measure'), answer: finish('It is 9 m wide.') },
     { when: goal('Ask'), answer: finish('The miller knows it well.') },
-    // It works until somebody ends it; what it leaves on the board, nobody reads before that.
+    // It runs until it is stopped. Its board entries are not read before that.
     {
       when: goal('Cross'),
       steps: [
@@ -59,7 +59,7 @@ const scenario = {
 }
 
 /** Promise 14.5: The page lists a mission, shows its tasks as a graph and a table, and controls it. */
-test('a mission is listed, followed through its verdict, tasks, board and workers, and steered', async () => {
+test('the page lists a mission, shows its verdict, tasks, board and workers live, and controls it', async () => {
   const server = await startService(makePlace({ scenario }))
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
@@ -78,7 +78,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   })
   const entry = by(page, 'missions-list').locator('a')
   await entry.filter({ hasText: 'Find a way over the river' }).waitFor()
-  // The second round is at work, and stays so.
+  // The second round is running and does not end.
   await expect
     .poll(async () => {
       const { iteration, open_children } = await client.call('getMission', { params: { mission_id } })
@@ -96,7 +96,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   await expect.poll(() => verdicts.count(), POLL).toBe(1)
   expect(await verdicts.first().textContent()).toContain('Cross the ford, and say how deep it was.')
   expect(await by(page, 'budget-bars').textContent()).toMatch(/of 400k tokens.*of 60 minutes/)
-  // The graph, whose nodes lead to their workers, and the same as a table.
+  // The graph, whose nodes link to their workers, and the same tasks as a table.
   const nodes = by(page, 'task-graph').locator('.task-node')
   await expect.poll(() => nodes.count(), POLL).toBe(3)
   await by(page, 'task-graph')
@@ -111,7 +111,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   await takePictures(page, 'mission')
   expect(await lookWithAxe(page, 'mission')).toEqual([])
 
-  // The chat of the coordinator shows the mission too, and leads back.
+  // The coordinator's chat shows the mission too, and links back to it.
   await by(page, 'mission-coordinator').click()
   const card = by(page, 'mission-card', '[data-status="active"]')
   expect(await card.textContent()).toContain('Mission: active, round 2 of 5')
@@ -125,7 +125,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   await by(page, 'mission-cancel').click()
   await expect.poll(() => status.textContent(), POLL).toBe('Cancelled')
   await expect.poll(() => by(page, 'mission-cancel').count(), POLL).toBe(0)
-  // Its worker has ended with it, and nobody waits for one any more.
+  // Its worker ended with it, and no session waits for a worker any more.
   await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Running,')
   await by(page, 'mission-coordinator').click()
   await page.waitForURL(`**/sessions/${session_id}`)

@@ -1,4 +1,4 @@
-/** A person turns notices on in the page; what waits comes to their webhook, whatever is killed in between. */
+/** A person turns notifications on in the page. Their webhook receives them, also across a server crash. */
 import { startHook } from '@cairn/channels/test/hook'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLooks } from './axe-look.ts'
@@ -12,7 +12,7 @@ const ask = {
 }
 const scenario = { rules: [{ when: { user: 'ask' }, answer: { tool_calls: [ask] } }] }
 
-test('a person turns the webhook on, reads its secret once, and is called, also after the service was killed', async () => {
+test('a person turns on the webhook, sees its secret once, and is notified, also after a service crash', async () => {
   const hook = await startHook()
   onTestFinished(hook.close)
   const place = makePlace({
@@ -79,7 +79,7 @@ test('a person turns the webhook on, reads its secret once, and is called, also 
     url: `https://cairn.example.org/sessions/${id}`,
   })
 
-  // What was given up is sent again where it is shown.
+  // A failed notification can be sent again from the page.
   hook.reply(410)
   await page.goto(`${again.url}/notices`)
   await page.getByTestId('test-webhook').click()

@@ -1,7 +1,7 @@
 /**
- * OpenCode, a coding agent that is not ours, end to end and without a network but the broker:
- * `npm run interop:opencode`. It is fetched from npm (185 MB), so this is no part of npm test. Prints what
- * happened and how long it took; exit code 1 where something is not as it must be.
+ * OpenCode, a third-party coding agent, end to end and with no network except the broker: `npm run
+ * interop:opencode`. It is fetched from npm (185 MB), so it is not part of `npm test`. Prints each check and
+ * its duration; exit code 1 if a check fails.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
@@ -89,7 +89,7 @@ async function play(url: string): Promise<{ events: SessionEvent[]; session: str
   return { events, session: id, asked }
 }
 
-// npm finds its certificates and its proxy in the environment.
+// npm reads its certificates and its proxy from the environment.
 const install = cairn(process.env, 'code', 'install', 'opencode')
 const began = performance.now()
 if (process.env['CAIRN_OPENCODE_DATA'] === undefined) {

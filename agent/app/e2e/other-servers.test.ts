@@ -1,4 +1,4 @@
-/** A whole turn with a tool call against a model server that somebody else wrote, through each provider. */
+/** A whole turn with a tool call against a third-party model server, through each provider. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LLMock } from '@copilotkit/aimock'
@@ -26,7 +26,7 @@ afterAll(() => mock.stop())
 test.each([
   ['openai', () => ({ kind: 'openai', base_url: `${mock.url}/v1`, api_key_env: 'SOME_KEY' })],
   ['anthropic', () => ({ kind: 'anthropic', base_url: mock.url, api_key_env: 'SOME_KEY' })],
-] as const)('a turn with a tool call through %s', async (name, provider) => {
+] as const)('runs a turn with a tool call through %s', async (name, provider) => {
   const place = makePlace({
     config: { models: { default: `${name}/some-model`, providers: { [name]: provider() } } },
   })

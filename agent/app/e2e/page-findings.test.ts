@@ -1,4 +1,4 @@
-/** What the first look at the page found (docs/testing.md), where no other test has it. */
+/** The findings of the first review of the page (docs/testing.md) that no other test covers. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DESKTOP, openBrowser, openPage, PHONE } from './browser.ts'
@@ -25,14 +25,14 @@ const scenario = {
   ],
 }
 
-test('the place is kept, buttons have their size, artifacts are had in full, themes keep signs', async () => {
+test('keeps the reading position, button sizes, complete artifacts, and state marks in every theme', async () => {
   const server = await startService(makePlace({ scenario }))
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
 
-  // 23: older messages are put above, and what was read stays where it was.
+  // 23: loading older messages above does not move the messages in view.
   const long = await newSession(client)
   for (let n = 0; n < 45; n++) await runTurn(client, long, `message ${n}`)
   await page.goto(`${server.url}/sessions/${long}`)
@@ -47,7 +47,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
   await expect.poll(() => by(page, 'chat-content').locator('.user').count()).toBe(45)
   await expect.poll(async () => Math.abs((await same.boundingBox())!.y - before)).toBeLessThan(4)
 
-  // 29: on a phone a call says what it does, and nothing is too small to be pressed.
+  // 29: on a phone a call shows what it does, and every control is large enough to tap.
   const id = await newSession(client)
   await runTurn(client, id, 'work')
   await page.setViewportSize(PHONE)
@@ -61,7 +61,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
   expect(await page.evaluate<string[]>(small)).toEqual([])
   await page.setViewportSize(DESKTOP)
 
-  // 31: an artifact is listed, read as source and in full, and its rows are had as CSV.
+  // 31: an artifact is listed, shown as source and in full, and its rows can be copied as CSV.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${server.url}/sessions/${id}?rail=artifacts`)
   const rail = by(page, 'rail')
@@ -77,7 +77,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
-  // 35: days stand above the sessions of each; what is archived is found and brought back.
+  // 35: sessions are grouped under their day. Archived sessions can be found and restored.
   await page.goto(`${server.url}/sessions`)
   await page.getByText('Today', { exact: true }).waitFor()
   await client.call('archiveSession', { params: { id } })
@@ -86,7 +86,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
   await by(page, 'restore').click()
   await by(page, 'composer').waitFor()
 
-  // 37: where a theme takes colours away, borders say what they said.
+  // 37: where a theme removes colors, borders carry the same information.
   await page.emulateMedia({ forcedColors: 'active' })
   const signs = (selector: string) =>
     page.evaluate<string>(
@@ -94,7 +94,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
         [borderTopStyle, borderBottomStyle, outlineStyle].join())(
         getComputedStyle(document.querySelector('${selector}')))`,
     )
-  // The sign of a state is drawn in the theme's own colours, with a border that is there at every state.
+  // A state mark has the theme's own colors, with a border in every state.
   const dot = await page.evaluate<{ adjust: string; border: string }>(
     `(({ forcedColorAdjust, borderTopWidth, borderTopStyle }) =>
       ({ adjust: forcedColorAdjust, border: borderTopWidth + ' ' + borderTopStyle }))(

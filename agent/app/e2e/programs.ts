@@ -1,9 +1,9 @@
-/** The programs that a service finds. */
+/** The programs on a service's PATH. */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServerDirs } from './server.ts'
 
-/** PATH of the service: a folder with nothing but these. */
+/** Sets the service's PATH to a folder with only these programs. */
 export function onlyPrograms(place: ServerDirs, programs: Readonly<Record<string, string>> = {}): ServerDirs {
   const folder = join(place.dir, 'programs')
   mkdirSync(folder)

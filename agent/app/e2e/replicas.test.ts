@@ -1,6 +1,6 @@
 /**
- * Several processes on one Postgres: any of them takes a message, streams a session, runs a turn, and goes on
- * where another was killed.
+ * Several processes on one Postgres: any of them accepts a message, streams a session, runs a turn, and
+ * continues the work of a killed one.
  */
 import { createClient } from '@cairn/client'
 import { makePostgresPlace, makePrivatePostgres } from '@cairn/log/test/postgres-place'
@@ -17,7 +17,7 @@ const SCENARIO = {
     {
       when: { user: '^job$' },
       steps: [
-        // For seconds: what the tests do to a worker must come while it is said.
+        // Takes seconds: the tests must act on a runner while the answer is streaming.
         {
           pace_ms: 500,
           text: 'I begin with the first step, and take my time to tell what I do.',
@@ -34,7 +34,7 @@ const SCENARIO = {
   ],
 }
 
-/** Places of processes that share a database and a directory of files. */
+/** Environments of processes that share a database and a directory of files. */
 async function shared(): Promise<ServerDirs> {
   const database = await makePostgresPlace()
   onTestFinished(database.remove)
@@ -45,7 +45,7 @@ async function shared(): Promise<ServerDirs> {
 const held = (log: readonly SessionEvent[]): string =>
   log.findLast(isType('harness.wake'))?.data.worker_id ?? ''
 
-test('a server on Postgres runs a turn, and its logs and its store are sound', async () => {
+test('a server on Postgres runs a turn and leaves valid logs and a valid store', async () => {
   const place = await shared()
   const server = await startServer(place)
   const id = await newSession(server.client)
@@ -73,7 +73,7 @@ test('a server on Postgres runs a turn, and its logs and its store are sound', a
 
 /** Promise 9: Any replica serves any session, and any runner replaces a killed one. */
 test(
-  'a message posted at one replica is streamed by the other and worked on by any worker; one that is killed is replaced',
+  'any replica streams a message posted at another, any runner runs its turn, and a killed runner is replaced',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const place = await shared()
@@ -96,7 +96,7 @@ test(
         if (batch.some(endsTurn)) return
       }
     })()
-    // The worker that holds the session dies in the middle of its first answer.
+    // The runner that has claimed the session dies in the middle of its first answer.
     await waitFor(b.client, id, after, isType('llm.delta'))
     const former = held(await readLog(b.client, id))
     const holder = workers.find(({ pid }) => former.includes(`-${pid}-`))
@@ -109,7 +109,7 @@ test(
     expect(seen.filter(({ type }) => type !== 'llm.delta')).toEqual(
       log.filter(event => event.type !== 'llm.delta' && event.id <= end.id),
     )
-    // Once for the death. A worker that this machine holds up for longer than its lease may be replaced as
+    // Once for the kill. A runner that a slow machine delays for longer than its lease may be replaced as
     // well.
     expect(log.filter(isType('harness.recovered')).length).toBeGreaterThan(0)
     expect(held(log)).not.toBe(former)
@@ -118,7 +118,7 @@ test(
 )
 
 /** Promise 5, 9: A login at one replica is valid at all others. */
-test('a login made at one replica holds at the others, on a directory of their own too, which is warned about', async () => {
+test('a login at one replica is valid at the others; a replica with its own directory logs a warning', async () => {
   const place = await shared()
   const other = {
     ...place,
@@ -127,7 +127,7 @@ test('a login made at one replica holds at the others, on a directory of their o
   }
   const [a, b] = [await startServer(place), await startServer(other)]
   const id = await newSession(a.client)
-  // With the token that the first one signed.
+  // Uses the token that the first replica signed.
   const { access_token } = JSON.parse((await cairn(place, ['token', 'user', '--json'])).stdout) as {
     access_token: string
   }
@@ -146,7 +146,7 @@ test('a login made at one replica holds at the others, on a directory of their o
 
 /** Promise 9: The service survives a crash of its database server and reports not ready meanwhile. */
 test(
-  'a server whose database crashes stays up, says so, and goes on when it is back',
+  'a server whose database crashes stays up, reports not ready, and resumes when it is back',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const database = await makePrivatePostgres()
@@ -161,7 +161,7 @@ test(
     expect((await fetch(`${url}/readyz`)).status).toBe(503)
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     await database.server.start()
-    // The turn that was under way ends, by this worker's lease or by the next one.
+    // The running turn ends, under this runner's lease or the next one's.
     await waitFor(client, id, after, endsTurn)
     await runTurn(client, id, 'hello again')
     const log = await readLog(client, id)
@@ -171,7 +171,7 @@ test(
   },
 )
 
-test('a role needs a database to share', async () => {
+test('rejects --role without DATABASE_URL', async () => {
   const { code, stderr } = await cairn(makePlace({ scenario: SCENARIO }), ['serve', '--role', 'worker'])
   expect([code, stderr]).toEqual([2, expect.stringContaining('--role worker needs DATABASE_URL')])
 })

@@ -1,4 +1,4 @@
-/** Research as a person sees it, in a real Chromium, over pages that are really fetched; and with a metric. */
+/** Research in a real Chromium: over pages that are really fetched, and with a metric. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
@@ -104,7 +104,7 @@ const scenario = (web: string) => ({
 })
 
 /** Promise 14.5: The page shows the branches, scores, levels, sources and report of a research run. */
-test('research is followed through its branches, scores, levels, sources and report', async () => {
+test('the page shows the branches, scores, levels, sources and report of a research mission live', async () => {
   const web = await servePages()
   const agents = { assistant: { governance: { egress: { internal: ['127.0.0.1'] } } } }
   const server = await startService(
@@ -122,7 +122,7 @@ test('research is followed through its branches, scores, levels, sources and rep
   await expect.poll(() => by(page, 'mission-status').textContent(), POLL).toBe('Satisfied')
   const branchOf = (key: string) => by(page, 'branch', `[data-key="${key}"]`)
   await branchOf('1.1').waitFor()
-  // Of what is over, all is asked for once more; until that has come the page shows what was before.
+  // When a mission ends, the page fetches everything once more and shows the previous data until then.
   await expect
     .poll(() => by(page, 'research-standing').textContent(), POLL)
     .toMatch(/3 of 24 branches.*Best 82 of 100.*2 in a row/)
@@ -132,7 +132,7 @@ test('research is followed through its branches, scores, levels, sources and rep
   await branchOf('1').getByText('Findings').first().focus()
   await page.keyboard.press('Enter')
   await branchOf('1').getByText('It says where, with a source.').waitFor()
-  // What was fetched is drawn as text, in the source and in the report.
+  // Fetched content is rendered as text, in the source and in the report.
   const sources = by(page, 'research-sources').locator('li')
   expect(await sources.count()).toBe(1)
   expect(await sources.textContent()).toContain(MARKED)
@@ -141,7 +141,7 @@ test('research is followed through its branches, scores, levels, sources and rep
   expect(await shown.textContent()).toContain(`${web}/tides`)
   expect(await page.locator('[data-testid="research-report"] b').count()).toBe(0)
   await page.locator('h1').click()
-  // The list follows a moment later.
+  // The list is updated a moment later.
   await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Running,')
   await takePictures(page, 'research')
   expect(await lookWithAxe(page, 'research')).toEqual([])
@@ -153,7 +153,7 @@ test('research is followed through its branches, scores, levels, sources and rep
   expect(reports).toHaveLength(2)
   expect(reports[0]).toContain(FALSE)
 
-  // And one that a real command measures.
+  // A mission that a real command measures.
   const made = await client.call('createMission', {
     body: {
       description: 'Make it greater',

@@ -1,6 +1,7 @@
 /**
- * Schedules of a real server: what is asked wrongly is told, `/loop` and the command line make and end them,
- * and the page shows the times while they are typed, the runs, and how to stop them, in a real Chromium.
+ * Schedules of a real server: invalid input is reported, `/loop` and the command line create and end
+ * schedules, and the page previews the times while a person types, shows the runs, and stops them, in a real
+ * Chromium.
  */
 import { ApiError } from '@cairn/client'
 import type { Page } from 'playwright-core'
@@ -22,7 +23,7 @@ const scenario = {
 }
 
 /** Promise 4: An invalid schedule is rejected with an error that names the fix. */
-test('a schedule is previewed, made, run, paused and ended on its page, and what is wrong is told', async () => {
+test('the page previews, creates, runs, pauses and ends a schedule, and reports invalid input', async () => {
   const place = makePlace({ scenario })
   const server = await startService(place)
   const { client } = server
@@ -30,7 +31,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
   await say(client, id, 'hello')
   await waitFor(client, id, 0, endsTurn)
 
-  // Bad input, each with what would be right.
+  // Invalid inputs, each with the fix that the error names.
   const prompt = 'read the level of the river'
   const refused = async (wish: object): Promise<string> => {
     const failure = await client.call('createSchedule', { body: { session_id: id, prompt, ...wish } }).then(
@@ -59,7 +60,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
   const missing = client.call('getSchedule', { params: { schedule_id: 'none' } })
   await expect(missing).rejects.toMatchObject({ status: 404 })
 
-  // In the conversation.
+  // In the chat.
   await say(client, id, '/loop 30m read the level of the river')
   await expect
     .poll(async () => (await client.call('listSchedules', { query: {} })).schedules.length, POLL)
@@ -128,7 +129,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
   await mine.getByTestId('cancelSchedule').click()
   await expect.poll(() => mine.count(), POLL).toBe(0)
 
-  // Its result is told in the session, once.
+  // Its result is delivered to the session once.
   const results = (await readLog(client, id)).filter(isType('loop.result'))
   expect(results.map(({ data }) => [data.outcome, data.content])).toEqual([
     ['success', 'The river stands at 3.2 m.'],

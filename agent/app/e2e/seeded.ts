@@ -1,4 +1,4 @@
-/** mulberry32: random numbers that a seed repeats. */
+/** mulberry32: random numbers that are reproducible by seed. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {

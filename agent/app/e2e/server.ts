@@ -1,7 +1,7 @@
 /**
- * The real service on a free port and a data directory that is removed after the test. `startService` runs it
- * in the process that the tests of a runner share; `startServer` gives it a process of its own, for a test
- * that kills it, signals it, or looks at the process.
+ * The real service on a free port, with a data directory that is removed after the test. `startService` runs
+ * it in the process that the tests of a vitest process share. `startServer` starts a separate process, for
+ * tests that kill it, signal it, or inspect it.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,12 +18,10 @@ import { COMPILE_CACHE, type Finished, runShared, startShared } from './shared.t
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 
-/** A place for one test: its data directory and its configuration. */
+/** The environment of one test: its data directory and its configuration. */
 export type ServerDirs = { dir: string; dataDir: string; workspaces: string; env: Record<string, string> }
 
-/**
- * `scenario` is what the scripted model follows; `config` the rest of cairn.yaml. Without both the demo runs.
- */
+/** `scenario` scripts the model; `config` is the rest of cairn.yaml. Without both, the demo runs. */
 export function makePlace(options: { scenario?: object; config?: object } = {}): ServerDirs {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-e2e-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }))
@@ -49,15 +47,15 @@ export type RunningService = {
   loginUrl: string
   demo: boolean
   client: CairnClient
-  /** Everything it logged so far. */
+  /** All log output so far. */
   log: () => string
-  /** Drains; the exit code. */
+  /** Drains the server and resolves with the exit code. */
   stop: () => Promise<number | null>
 }
 
 export type Server = RunningService & {
   pid: number
-  /** Dies at once, as a power cut would have it. */
+  /** Kills the process at once, like a power failure. */
   kill: () => Promise<void>
   exited: () => boolean
 }
@@ -75,7 +73,7 @@ const clientOf = (place: ServerDirs, url: string): CairnClient =>
     backoff: { baseMs: 50, maxMs: 500 },
   })
 
-/** One process of the command line; `kill` ends it at once and waits until it is gone. */
+/** One command-line process. `kill` ends it at once and waits until it has exited. */
 export function start(
   place: ServerDirs,
   args: readonly string[],
@@ -98,7 +96,7 @@ export function start(
   return { child, stderr: () => text, kill }
 }
 
-/** `args` of `cairn serve`. */
+/** `args` are those of `cairn serve`. */
 export async function startServer(place: ServerDirs, args: readonly string[] = []): Promise<Server> {
   const { child, stderr } = start(place, ['serve', '--json', ...args])
   const exit = once(child, 'exit')
@@ -130,7 +128,7 @@ export async function startServer(place: ServerDirs, args: readonly string[] = [
   }
 }
 
-/** Starts the service in the shared process. Turns that it still runs after the test are ended at once. */
+/** Starts the service in the shared process. After the test, running turns end at once. */
 export async function startService(place: ServerDirs): Promise<RunningService> {
   const service = await startShared(envOf(place))
   onTestFinished(async () => void (await service.stop()))
@@ -138,8 +136,8 @@ export async function startService(place: ServerDirs): Promise<RunningService> {
 }
 
 /**
- * One command of the command line, to its end; with `until` it is interrupted once its output is as expected.
- * It runs in the shared process, but for `cairn serve`, which waits for signals.
+ * Runs one command to its end. With `until`, it is interrupted once its output matches. It runs in the shared
+ * process, except `cairn serve`, which waits for signals.
  */
 export function cairn(
   place: ServerDirs,
@@ -151,11 +149,11 @@ export function cairn(
   return runShared(args, { env: { ...envOf(place), ...options.env }, stdin, until })
 }
 
-/** `cairn serve` with a configuration that it refuses before it waits for signals or opens anything. */
+/** Runs `cairn serve` with a configuration that it rejects before it waits for signals or opens a file. */
 export const refusedStart = (place: ServerDirs, env: Record<string, string> = {}): Promise<Finished> =>
   runShared(['serve'], { env: { ...envOf(place), ...env }, stdin: '', until: undefined })
 
-/** The same in a process of its own. */
+/** The same in a separate process. */
 export async function cairnProcess(
   place: ServerDirs,
   args: readonly string[],

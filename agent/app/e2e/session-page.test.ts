@@ -1,4 +1,4 @@
-/** The session page: calls in the form of their tools, and what answers hold beside prose. */
+/** The session page: calls rendered by tool, and answers with more than prose. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
@@ -66,7 +66,7 @@ const DOCK_SCENARIO = {
   ],
 }
 
-test('calls have the form of their tools; answers have code, formulas, diagrams and wide tables', async () => {
+test('renders calls by tool, and answers with code, formulas, diagrams and wide tables', async () => {
   const server = await startService(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const { page, troubles } = await openPage(await openBrowser())
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -82,7 +82,7 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   const output = card('terminal').locator('[data-testid="output"]')
   expect(await output.textContent()).toBe('plain red')
   expect(await output.locator('.ansi-red').textContent()).toBe('red')
-  // The record is there, behind a fold.
+  // The raw record is available in a collapsed section.
   expect(await card('terminal').locator('[data-testid="json-tree"]').count()).toBe(0)
   await card('terminal').locator('[data-testid="tool-record"] summary').click()
   await card('terminal').locator('[data-testid="json-tree"]').first().waitFor()
@@ -110,7 +110,7 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   expect(await answer.locator('p', { hasText: 'مرحبا' }).getAttribute('dir')).toBe('auto')
   expect(await page.locator('[data-testid="chat-content"] time').count()).toBeGreaterThan(1)
 
-  // A rating is taken back by pressing it again; a bad one may say why.
+  // Clicking a rating again removes it. A negative rating can have a reason.
   await by(page, 'feedback-down').click()
   await by(page, 'feedback-reason').fill('too long')
   await by(page, 'feedback-send').click()
@@ -122,14 +122,14 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
     ['down', 'too long', undefined],
     ['down', undefined, true],
   ])
-  // Toasts would lie over what is drawn.
+  // Toasts would cover the content.
   await page.evaluate(
     `document.querySelectorAll('[data-testid="toast"] button').forEach(close => close.click())`,
   )
   await expect.poll(() => by(page, 'toast').count()).toBe(0)
   await takePictures(page, 'answer')
 
-  // The rail: what changed, the files, where the time went; a press leads to the event.
+  // The rail: changes, files and timings. A click opens the event.
   await by(page, 'rail-toggle').click()
   await by(page, 'plan-list').getByText('Write a file').waitFor()
   await by(page, 'rail-changes').click()
@@ -152,7 +152,7 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   await takePictures(page, 'timeline')
   await spans.nth(1).click()
   await by(page, 'event-detail').getByText('tool.call').first().waitFor()
-  // Deltas are folded into their response; an address that names none says so.
+  // Deltas are folded into their response. A URL of an event that is not listed shows a message.
   expect(await page.locator('[data-event-type="llm.delta"]').count()).toBe(0)
   await by(page, 'show-deltas').click()
   await page.locator('[data-event-type="llm.delta"]').first().waitFor()
@@ -161,7 +161,7 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   expect(troubles).toEqual([])
 })
 
-test('the dock completes, attaches, recalls, takes a number for a choice, and decides by key', async () => {
+test('the dock completes, attaches files, recalls, selects choices by number, and decides by key', async () => {
   const server = await startService(
     makePlace({
       scenario: DOCK_SCENARIO,
@@ -189,7 +189,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   ])
   await by(page, 'attached', '[data-kind="file"][data-state="ready"]').waitFor()
   await by(page, 'attached', '[data-kind="picture"][data-state="ready"]').waitFor()
-  // So does what is pasted or dropped; each can be taken away again.
+  // Pasted and dropped files are attached too. Each can be removed again.
   for (const way of ['paste', 'drop'] as const) {
     await page.evaluate(give(way))
     await by(page, 'attached', '[data-state="ready"]')
@@ -205,7 +205,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   ])
   expect(sent.images).toHaveLength(1)
 
-  // The number of a choice is the choice; Enter sends it.
+  // A number key selects the choice, and Enter sends it.
   await by(page, 'dock-choice').nth(1).waitFor()
   await takePictures(page, 'question')
   await composer.fill('2')
@@ -214,7 +214,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   const answered = await waitFor(server.client, id, 0, isType('ask_user_question.response'))
   expect(answered.data.responses).toMatchObject([{ question: 'Which colour?', answer: 'blue' }])
 
-  // An approval shows the command as a command; R asks for a reason, which the agent is told.
+  // An approval shows the command. R asks for a reason, which is sent to the agent.
   const approval = by(page, 'approval-card', '[data-state="open"]')
   await approval.locator('.command-line').getByText('rm -r paint').waitFor()
   await takePictures(page, 'approval')
@@ -239,7 +239,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   expect(troubles).toEqual([])
 })
 
-/** A file comes to the composer from the clipboard, or is dropped on it. In the page, so it is text here. */
+/** Pastes a file into the composer or drops it there. Runs in the page, so it is a string. */
 const give = (way: 'paste' | 'drop') => `(() => {
   const data = new DataTransfer()
   data.items.add(new File(['text'], '${way}.txt', { type: 'text/plain' }))

@@ -1,4 +1,4 @@
-/** The search in a real Chromium: what was said, however old; words and filters stand in the address. */
+/** Search in a real Chromium: it finds messages of any age, and the URL contains the words and filters. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
@@ -10,7 +10,7 @@ const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
  * Promise 4.12: Search finds a session regardless of its age and reports no result only after searching all
  * sessions.
  */
-test('a session is found however old it is, and "none" is said only when all were looked through', async () => {
+test('finds a session of any age, and reports no result only after searching all sessions', async () => {
   const server = await startService(makePlace())
   const make = (title: string) => server.client.call('createSession', { body: { title } })
   const old = await make('Needle alpha')
@@ -30,14 +30,15 @@ test('a session is found however old it is, and "none" is said only when all wer
   const note = by(page, 'sessions-note')
   await by(page, 'session-search').fill('needle')
   await note.getByText('Searched titles, messages, answers and tool calls').waitFor()
-  // What draws results is loaded with the first of them.
+  // The code that renders results is loaded with the first result.
   await by(page, 'session-item').getByText('Needle alpha').waitFor()
   expect(await by(page, 'session-item').count()).toBe(1)
 
   await by(page, 'session-search').fill(old.id)
   await by(page, 'session-item').getByText('Needle alpha').waitFor()
 
-  // What was said is found, marked, shown as text, and leads to its event; the words stand in the address.
+  // A matching message is found, highlighted, shown as plain text, and links to its event. The URL contains
+  // the words.
   await by(page, 'session-search').fill('the wom')
   const hit = by(page, 'search-hit').filter({ hasText: /^Message/ })
   await hit.waitFor()
@@ -48,7 +49,7 @@ test('a session is found however old it is, and "none" is said only when all wer
   expect(new URL(page.url()).searchParams.get('q')).toBe('the wom')
   await by(page, 'event-detail').waitFor()
   const at = page.url()
-  // On a phone the results are a page of their own.
+  // On a phone the results are a separate page.
   await takePictures(page, 'search', async () => {
     await page.goto(`${server.url}/sessions?q=the+wom`)
     await hit.waitFor()

@@ -1,6 +1,6 @@
 /**
- * One state of a session, wherever it is told: the record, the list and the head of the page, its title, the
- * command that lists, and the exit code of the one that sends.
+ * One state of a session in all views: the record, the list and the header of the page, the tab title, the
+ * command that lists sessions, and the exit code of `cairn send`.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${
  * Promise 12.4: `cairn send` exits with 6 when the session then waits for a person, including for an
  * approval.
  */
-test('record, list, head, title and commands tell one state, in every state', async () => {
+test('record, list, header, tab title and commands show the same state, for every state', async () => {
   const at = placeOfStates()
   const server = await startService(at)
   const { page, troubles } = await openPage(await openBrowser())
@@ -47,7 +47,7 @@ test('record, list, head, title and commands tell one state, in every state', as
     await expectState(world, end.id, state)
   }
 
-  // What a blocked goal waits for is said in the inbox, in the words of its verdict.
+  // The inbox shows what a blocked goal is waiting for, in the words of its verdict.
   await page.goto(`${server.url}/inbox`)
   const blocked = by(page, 'inbox-item').filter({ hasText: 'Goal blocked: ship it' })
   await blocked.getByText('Only you have the key.').waitFor()
@@ -57,7 +57,7 @@ test('record, list, head, title and commands tell one state, in every state', as
   const after = await say(server.client, held, 'wait for it')
   await waitFor(server.client, held, after, event => event.type === 'tool.call')
   await expectState(world, held, 'running')
-  // Esc where one writes stops, once the page hears the server.
+  // Esc in the composer stops the turn once the page is connected.
   await by(page, 'stop', ':enabled').waitFor()
   await by(page, 'composer').press('Escape')
   await by(page, 'session-state', '[data-state="idle"]').waitFor()
@@ -77,7 +77,7 @@ test('record, list, head, title and commands tell one state, in every state', as
   expect(troubles).toEqual([])
 })
 
-test('a session that is resumed with nothing to do does not run for ever', async () => {
+test('a session resumed with nothing to do becomes idle, and the page marks a state as last known', async () => {
   const at = placeOfStates()
   const server = await startServer(at)
   const { page } = await openPage(await openBrowser())
@@ -89,12 +89,12 @@ test('a session that is resumed with nothing to do does not run for ever', async
   await by(page, 'resume').click()
   await waitFor(server.client, id, 0, event => event.type === 'harness.wake')
   await expectState({ place: at, server, page }, id, 'idle')
-  // A page that hears the server no more does not claim to know.
+  // A page that lost its server marks the state as last known.
   await server.kill()
   await by(page, 'session-state').getByText('Idle (last known)').waitFor()
 })
 
-test('a call that is held is neither a failure nor the end: the turn says held, the session needs approval', async () => {
+test('a call held for approval is not shown as failed or completed, and the session needs approval', async () => {
   const at = placeOfStates()
   const server = await startService(at)
   const { page } = await openPage(await openBrowser())
@@ -108,7 +108,7 @@ test('a call that is held is neither a failure nor the end: the turn says held, 
   const turn = by(page, 'turn-row').first()
   await turn.getByText('1 held for approval').waitFor()
   expect(await turn.textContent()).not.toContain('failed')
-  // So does the row of the call, until somebody has decided.
+  // So does the row of the call until the decision.
   const result = page.locator('.event-row[data-event-type="tool.result"]').first()
   const drawn = async () => [await result.getAttribute('data-level'), await result.textContent()]
   const words = expect.stringMatching(/write_file held for approval$/) as string

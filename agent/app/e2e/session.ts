@@ -1,11 +1,8 @@
-/** What tests do with a session. */
+/** Operations on a session for tests. */
 import type { CairnClient } from '@cairn/client'
 import type { EventOf, EventType, SessionEvent } from '@cairn/protocol'
 
-/**
- * So long anything may take on a machine that is slow and busy with other things. A test passes by what
- * happens, not by how fast.
- */
+/** Maximum wait for any step on a slow and busy machine. A test passes by what happens, not by how fast. */
 export const PATIENCE_MS = 120_000
 
 export const isType =
@@ -13,11 +10,11 @@ export const isType =
   (event: SessionEvent): event is EventOf<T> & SessionEvent =>
     event.type === type
 
-/** Whether a turn is over, in whichever way. */
+/** Whether the event ends a turn, in any way. */
 export const endsTurn = (event: SessionEvent): boolean =>
   event.type === 'session.complete' || event.type === 'session.fail' || event.type === 'session.stopped'
 
-/** Sends a message and gives the id of its event. */
+/** Sends a message and returns the id of its event. */
 export const say = async (client: CairnClient, id: string, content: string): Promise<number> =>
   (await client.call('sendMessage', { params: { id }, body: { content } })).event_id
 
@@ -32,14 +29,14 @@ export const waitFor = <E extends SessionEvent>(
   predicate: ((event: SessionEvent) => event is E) | ((event: SessionEvent) => boolean),
 ): Promise<E> => client.waitFor<E>(id, predicate, { after, signal: AbortSignal.timeout(PATIENCE_MS) })
 
-/** Sends a message and gives all events of its turn. */
+/** Sends a message and returns all events of its turn. */
 export async function runTurn(client: CairnClient, id: string, content: string): Promise<SessionEvent[]> {
   const after = await say(client, id, content)
   const end = await waitFor(client, id, after, endsTurn)
   return (await readLog(client, id)).filter(event => event.id >= after && event.id <= end.id)
 }
 
-/** The whole log, by polling. */
+/** Reads the whole log by polling. */
 export async function readLog(client: CairnClient, id: string): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
   for (;;) {

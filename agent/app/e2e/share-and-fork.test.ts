@@ -1,4 +1,4 @@
-/** A link shows a session to who has no login; a message is sent in other words, in a session of its own. */
+/** A link shows a session without a login. An edited message is sent in a fork of the session. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
@@ -26,7 +26,7 @@ const scenario = {
   ],
 }
 
-test('a link shows the chat without a login and without anything to press, until it is ended', async () => {
+test('a link shows the chat read-only without a login until it is revoked', async () => {
   const server = await startService(makePlace({ scenario, config: { auth: { share_days: 7 } } }))
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'plant beans')
@@ -44,14 +44,14 @@ test('a link shows the chat without a login and without anything to press, until
   await by(page, 'share-make').click()
   const link = await by(page, 'share-link').inputValue()
 
-  // Another browser, which knows nobody here.
+  // Another browser, without a login.
   const { page: stranger, troubles: theirs } = await openPage(browser)
   const requests: string[] = []
   stranger.on('request', request => requests.push(request.url()))
   await stranger.goto(link)
   await by(stranger, 'shared-answer').getByText('The red ones are planted.').waitFor()
   expect(await by(stranger, 'shared-user').textContent()).toBe('plant beans')
-  // Calls have the form of their tools; the record is behind a fold, and there is no log to go to.
+  // Calls are rendered by tool. The raw record and the event id are not shown.
   const edit = by(stranger, 'tool-card', '[data-tool="edit_file"]')
   await edit.locator('summary').first().click()
   await edit.locator('[data-testid="diff"][data-added="1"][data-removed="1"]').waitFor()
@@ -66,7 +66,7 @@ test('a link shows the chat without a login and without anything to press, until
   ).toBe(false)
   await takePictures(stranger, 'shared')
   await stranger.setViewportSize(PHONE)
-  // What is said later is there without a reload. A question is its own card, and no call beside it.
+  // Later messages appear without a reload. A question is its own card, without a call beside it.
   const after = await say(server.client, id, 'which?')
   await waitFor(server.client, id, after, isType('inbox.input_required'))
   await stranger.locator('.answers').getByText('not answered yet').waitFor()
@@ -79,16 +79,16 @@ test('a link shows the chat without a login and without anything to press, until
   await by(page, 'share-revoke').waitFor({ state: 'detached' })
   await by(stranger, 'shared-gone').waitFor()
   expect(troubles).toEqual([])
-  // The refusal itself is all that went wrong there.
+  // The expected 404 is the only error on that page.
   expect(theirs.filter(trouble => !trouble.includes('404'))).toEqual([])
 })
 
-test('a message is sent in other words in a fork, and the session stays as it was', async () => {
+test('an edited message is sent in a fork, and the session stays unchanged', async () => {
   const server = await startService(makePlace({ scenario }))
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'hello')
   await runTurn(server.client, id, 'plant beans')
-  // The title of a model comes when the process has time to spare.
+  // The model generates the title when the process has time to spare.
   await waitFor(server.client, id, 0, e => e.type === 'session.title_updated' && e.data.provisional !== true)
   const before = await readLog(server.client, id)
   const { page, troubles } = await openPage(await openBrowser())
@@ -105,7 +105,7 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   expect(await by(page, 'edit-send').isDisabled(), 'blanks are no message').toBe(true)
   await by(page, 'edit-text').fill('plant peas')
   expect(await by(page, 'edit-send').isDisabled()).toBe(false)
-  // A message that does not arrive is sent again to the fork that was made for it.
+  // A message that fails to arrive is sent again to the fork that was created for it.
   await page.route(/\/messages$/, route => route.abort(), { times: 1 })
   await by(page, 'edit-text').press('Enter')
   await by(page, 'toast').getByText('The server does not respond').waitFor()
@@ -120,7 +120,7 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   expect(await readLog(server.client, id)).toEqual(before)
   expect((await server.client.call('listSessions', { query: {} })).sessions).toHaveLength(2)
 
-  // The first message in other words: what is said there first gives that session its title.
+  // Editing the first message: the message in the fork gives that session its first title.
   await page.goto(`${server.url}/sessions/${id}`)
   await by(page, 'edit-message').first().click()
   await by(page, 'edit-text').fill('plant peas today')
@@ -132,7 +132,7 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   const named = await waitFor(server.client, anew, 0, isType('session.title_updated'))
   expect(named.data).toEqual({ title: 'plant peas today', provisional: true })
 
-  // From an answer: the fork rests until somebody says something.
+  // Forking from an answer: the fork is idle until the next message.
   await page.goto(`${server.url}/sessions/${id}`)
   await by(page, 'fork').last().click()
   await page.waitForURL(url => !url.pathname.endsWith(id) && url.pathname.startsWith('/sessions/'))
@@ -142,6 +142,6 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   const other = page.url().split('/').at(-1)!
   const answered = await waitFor(server.client, other, 0, isType('llm.response'))
   expect(answered.data.message.content).toBe('Very well.')
-  // The message that was held up is all that went wrong.
+  // The delayed message is the only error.
   expect(troubles.filter(trouble => !trouble.includes('ERR_FAILED'))).toEqual([])
 })

@@ -1,7 +1,7 @@
 /**
- * The program that runs the services and commands of one test runner in one process, so that the product is
- * loaded once. Each service has its own data directory, configuration and port; each command has its own
- * input and output. Requests and answers are IPC messages. The process ends with its parent.
+ * The program that runs the services and commands of one vitest process, so that the product is loaded once.
+ * Each service has its own data directory, configuration and port; each command has its own input and output.
+ * Requests and answers are IPC messages. The process ends with its parent.
  */
 import { makeProcessPrivate } from '@cairn/workspace'
 import { main } from '../src/cli/run.ts'
@@ -17,7 +17,7 @@ export type Request = { id: number } & (
   | { kind: 'run'; argv: string[]; env: Env; stdin: string }
   | { kind: 'interrupt' }
 )
-/** `id` is that of the request that started the service or the command. */
+/** `id` is the id of the request that started the service or the command. */
 export type Answer = { id: number } & (
   | { kind: 'started'; url: string; loginUrl: string; demo: boolean }
   | { kind: 'stdout' | 'stderr'; text: string }
@@ -34,7 +34,7 @@ async function start(id: number, env: Env): Promise<void> {
   const { config, ...options } = readServiceOptions(env)
   const service = await startService({
     ...options,
-    // A test that ends does not wait for the turns that it leaves.
+    // A test does not wait for turns that are still running when it ends.
     config: { ...config, limits: { ...config.limits, drain_s: 0 } },
     createLog: redact =>
       createLogger({

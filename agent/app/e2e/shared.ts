@@ -1,6 +1,6 @@
 /**
- * Services and commands in the process that this test runner's tests share (shared-process.ts). It starts
- * with the first of them and ends with the runner.
+ * Services and commands in the process that the tests of this vitest process share (shared-process.ts). It
+ * starts with the first of them and ends with the vitest process.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Answer, Request } from './shared-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('shared-process.ts', import.meta.url))
-/** Compiled modules, kept from run to run, so that processes start faster. */
+/** A cache of compiled modules, kept between runs, so that processes start faster. */
 export const COMPILE_CACHE = join(tmpdir(), 'cairn-compile-cache')
 
 type Env = Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ function sharedProcess(): SharedProcess {
     const error = `the shared process ended (code ${code}, signal ${signal})`
     for (const [id, receive] of receivers) receive({ id, kind: 'failed', error })
   })
-  // Neither the process nor its channel keeps the runner alive.
+  // Neither the process nor its channel keeps the vitest process alive.
   child.unref()
   child.channel?.unref()
   return (shared = { child, receivers })
@@ -45,7 +45,7 @@ export type SharedService = {
   url: string
   loginUrl: string
   demo: boolean
-  /** Everything it logged so far. */
+  /** All log output so far. */
   log: () => string
   stop: () => Promise<number>
 }
@@ -64,7 +64,7 @@ export async function startShared(env: Env): Promise<SharedService> {
     } else if (answer.kind === 'ended') ended.resolve(answer.code)
     else log += answer.text
   })
-  // Whoever starts the service is the first to learn of a failure; `stop` reports it again.
+  // The caller that starts the service gets a failure first. `stop` reports it again.
   ended.promise.catch(() => {})
   send(host, { id, kind: 'start', env })
   const { url, loginUrl, demo } = await started.promise
@@ -84,7 +84,7 @@ export async function startShared(env: Env): Promise<SharedService> {
 
 export type Finished = { code: number | null; stdout: string; stderr: string }
 
-/** Runs one command to its end; with `until` it is interrupted once its output is as expected. */
+/** Runs one command to its end. With `until`, it is interrupted once its output matches. */
 export async function runShared(
   argv: readonly string[],
   { env, stdin, until }: { env: Env; stdin: string; until?: ((stdout: string) => boolean) | undefined },

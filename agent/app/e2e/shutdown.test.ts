@@ -1,4 +1,4 @@
-/** How the server ends: in order, in time, and at once when it is told twice (contract 12). */
+/** How the server shuts down: in order, in time, and at once after a second signal (contract 12). */
 import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
@@ -8,7 +8,7 @@ const SLOW = {
   pace_ms: 40,
   chunk_chars: 4,
   rules: [
-    // For seconds: the signal must come while it is said.
+    // Takes seconds: the signal must arrive while the answer is streaming.
     {
       when: { user: '^work$', step: 0 },
       answer: {
@@ -22,7 +22,7 @@ const SLOW = {
   ],
 }
 
-test('a drain lets the running iteration end, gives the lease back, and the next start goes on without a recovery', async () => {
+test('a drain finishes the running iteration and releases the lease; the next start needs no recovery', async () => {
   const place = makePlace({ scenario: SLOW })
   const server = await startServer(place)
   const id = await newSession(server.client)
@@ -42,7 +42,7 @@ test('a drain lets the running iteration end, gives the lease back, and the next
   expect(log.filter(isType('tool.result'))).toHaveLength(1)
 })
 
-test('an iteration that does not end within drain_s is cut, and the server ends in order all the same', async () => {
+test('an iteration longer than drain_s is aborted, and the server still shuts down cleanly', async () => {
   const place = makePlace({ scenario: SLOW, config: { limits: { drain_s: 0.2 } } })
   const server = await startServer(place)
   const id = await newSession(server.client)
@@ -53,7 +53,7 @@ test('an iteration that does not end within drain_s is cut, and the server ends 
 })
 
 /** Promise 4.11: A draining server is not ready from the start of the drain. */
-test('from the first moment of a drain the server is not ready, and whoever is there is served', async () => {
+test('a draining server reports not ready at once and still serves requests', async () => {
   const place = makePlace({ scenario: SLOW })
   const server = await startServer(place)
   const probe = async (path: string): Promise<number> => (await fetch(`${server.url}${path}`)).status
@@ -68,7 +68,7 @@ test('from the first moment of a drain the server is not ready, and whoever is t
   await stopped
 })
 
-test('a second signal ends the server at once, with code 130, and nothing acknowledged is lost', async () => {
+test('a second signal ends the server at once with code 130, without losing an acknowledged message', async () => {
   const place = makePlace({ scenario: SLOW })
   const server = await startServer(place)
   const id = await newSession(server.client)
@@ -82,7 +82,7 @@ test('a second signal ends the server at once, with code 130, and nothing acknow
   expect((await readLog(next.client, id)).find(({ id }) => id === after)?.type).toBe('user.message')
 })
 
-test('the port and the directory are free right after the end', async () => {
+test('the port and the data directory are free right after the server ends', async () => {
   const place = makePlace({ scenario: SLOW })
   place.env['PORT'] = String(await freePort())
   const first = await startServer(place)

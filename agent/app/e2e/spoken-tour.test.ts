@@ -1,18 +1,21 @@
-/** The tour of the demo as a screen reader has it: at each stop the tree, and what was said aloud on the way. */
+/**
+ * The demo tour as a screen reader gets it: the accessibility tree at each stop, and the announcements on the
+ * way.
+ */
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 import { faultsOf, listen, liveParts, readTree, saidAloud } from './spoken.ts'
 
-test('at every stop of the tour all has a name and a place, and what happens is said aloud', async () => {
+test('at every stop, elements have names and landmarks, and live regions announce changes', async () => {
   const server = await startService(makePlace())
   const { page, troubles } = await openPage(await openBrowser())
   await listen(page)
   const session = await page.context().newCDPSession(page)
   await session.send('Accessibility.enable')
   const faults: string[] = []
-  /** `wanted`, as role and name, are read one after the other; what speaks when it changes are `live`. */
+  /** `wanted` are roles and names that are read in this order. `live` are the live regions. */
   async function stop(name: string, wanted: [string, string | RegExp][], live?: string[]): Promise<void> {
     const isThere = (tree: Awaited<ReturnType<typeof readTree>>) => {
       let next = 0

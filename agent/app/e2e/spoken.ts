@@ -1,4 +1,4 @@
-/** What a screen reader is given: Chromium's accessibility tree, and what live regions say as it happens. */
+/** What a screen reader gets: Chromium's accessibility tree, and the announcements of live regions. */
 import type { CDPSession, Page } from 'playwright-core'
 
 export type Spoken = { role: string; name: string; level: number | null; live: string | null }
@@ -12,7 +12,7 @@ type AXNode = {
   childIds?: string[]
 }
 
-/** The tree in the order in which it is read. */
+/** The tree in reading order. */
 export async function readTree(session: CDPSession): Promise<Spoken[]> {
   const { nodes } = (await session.send('Accessibility.getFullAXTree')) as { nodes: AXNode[] }
   const byId = new Map(nodes.map(node => [node.nodeId, node]))
@@ -38,10 +38,10 @@ const NEEDS_NAME = new Set(
     'alertdialog grid tree log region navigation complementary radiogroup tablist tabpanel progressbar meter'
   ).split(' '),
 )
-/** Two of one name could not be told apart in the list of a page's places. */
+/** Landmarks need unique names: a list of landmarks shows only role and name. */
 const PLACES = new Set(['main', 'navigation', 'complementary', 'banner', 'contentinfo', 'region', 'log'])
 
-/** What of a tree leaves its reader in the dark. */
+/** The accessibility faults of a tree. */
 export function faultsOf(tree: readonly Spoken[]): string[] {
   const faults = tree
     .filter(({ role, name }) => NEEDS_NAME.has(role) && name === '')
@@ -59,15 +59,15 @@ export function faultsOf(tree: readonly Spoken[]): string[] {
   return faults
 }
 
-/** The parts of a tree that say something when they change. */
+/** The live regions of a tree. */
 export const liveParts = (tree: readonly Spoken[]): string[] =>
   tree
     .filter(({ role, live }) => live !== null && live !== 'off' && /^(?:status|alert|log|timer)$/.test(role))
     .map(({ role, name }) => (name === '' ? role : `${role} "${name}"`))
 
 /**
- * Collects in the page what live regions say: of a status or an alert the text that it has by now, of a log
- * what was added, once it is not busy.
+ * Collects the announcements of live regions in the page: the current text of a status or an alert, and the
+ * additions to a log once it is not busy.
  */
 const LISTEN = `(() => {
   const said = (window.saidAloud = [])
@@ -103,7 +103,7 @@ const LISTEN = `(() => {
   })
 })()`
 
-/** Before the first page. */
+/** Call before the first page. */
 export const listen = (page: Page): Promise<void> => page.addInitScript(LISTEN).then(() => undefined)
 
 export const saidAloud = async (page: Page): Promise<string> =>

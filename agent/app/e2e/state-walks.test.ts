@@ -1,6 +1,6 @@
 /**
- * Random walks of one session through its states, in a real browser: after each step all that tells the state
- * tells the same. WALK_STEPS=100 takes more steps; WALK_SEED=… repeats a walk.
+ * Random walks of one session through its states, in a real browser: after each step all views show the same
+ * state. WALK_STEPS=100 takes more steps; WALK_SEED=… repeats a walk.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const STEPS = Number(process.env['WALK_STEPS'] ?? 8)
 const SEED = Number(process.env['WALK_SEED'] ?? Date.now() % 2 ** 31)
 
 type Walker = World & { id: string }
-/** What somebody does, and the state that it must lead to. */
+/** A person's action and the state that it must lead to. */
 type Move = { to: SessionState; take(walker: Walker): Promise<void> }
 
 const saying = (text: string, to: SessionState): Move => ({
@@ -44,7 +44,10 @@ const responding = async (
 }
 const rejecting: Move = { to: 'done', take: walker => responding(walker, { decision: 'reject' }) }
 const completing: Move = { to: 'done', take: walker => responding(walker, { completed: true }) }
-/** What is approved holds for the same call once: it is made here, so that the next one waits again. */
+/**
+ * An approval is valid once for the same call. The call is made here, so that the next one needs approval
+ * again.
+ */
 const approving: Move = {
   to: 'done',
   async take(walker) {
@@ -74,7 +77,7 @@ const pausing: Move = {
   to: 'paused',
   take: async ({ server, id }) => void (await server.client.call('pauseSession', { params: { id } })),
 }
-/** The command that it waited for ends at once. */
+/** The command that the session waited for ends at once. */
 const resuming: Move = {
   to: 'done',
   async take({ place, server, id }) {
@@ -106,7 +109,7 @@ const MOVES: Record<SessionState, readonly Move[]> = {
  * Promise 4.10: All views and the inbox show the same state after every step of a random walk in a browser.
  */
 test(
-  `a walk of ${STEPS} steps through the states is told alike everywhere (WALK_SEED=${SEED})`,
+  `all views agree after each of ${STEPS} random steps through the states (WALK_SEED=${SEED})`,
   async () => {
     const random = seeded(SEED)
     const place = placeOfStates()

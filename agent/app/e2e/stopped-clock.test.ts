@@ -1,6 +1,5 @@
 /**
- * A worker that is stopped for longer than its lease and then goes on believing that it still holds it
- * (contract 8).
+ * A runner that is suspended for longer than its lease and then continues as if it still had it (contract 8).
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ const step = (n: number): object => ({
   arguments: { command: `echo {{user.1}}.${n} >> done.txt` },
 })
 const SCENARIO = {
-  // A second or two each: the worker must be stopped while it is said.
+  // A second or two each: the runner must be suspended while the answer is streaming.
   pace_ms: 150,
   chunk_chars: 10,
   rules: [
@@ -36,13 +35,16 @@ const SCENARIO = {
     { answer: { text: 'Nothing to do.' } },
   ],
 }
-/** Where the worker is when it is stopped: in the middle of an answer, just before a command, behind it. */
+/**
+ * The event before the suspension: in the middle of an answer, just before a command, or just after its
+ * start.
+ */
 const MOMENTS = ['llm.delta', 'llm.response', 'tool.call'] as const
 const ATTEMPTS = 10
 
 /** Promise 8: A runner suspended past its lease writes nothing more. */
 test(
-  'a worker stopped past its lease is replaced; when it goes on, whatever it still writes is refused',
+  'a runner suspended past its lease is replaced, and its later writes are rejected',
   { timeout: 10 * PATIENCE_MS },
   async () => {
     const database = await makePostgresPlace()
@@ -56,7 +58,7 @@ test(
     ]
     const id = await newSession(api.client)
     /**
-     * Whether the worker was stopped in time and therefore replaced; on a busy machine its turn may be over
+     * Whether the runner was suspended in time and therefore replaced. On a busy machine its turn may end
      * before.
      */
     async function isReplaced(moment: (typeof MOMENTS)[number], job: string): Promise<boolean> {
@@ -76,8 +78,8 @@ test(
         !(await readLog(api.client, id)).some(event => event.type === 'harness.recovered' && event.id > after)
       )
         return false
-      // It finds out by what it tries to write, or by being told; either way it says so and goes on as a
-      // worker.
+      // The runner learns it from a rejected write or a notification. Either way it logs the loss and
+      // continues as a runner.
       await expect.poll(given, { timeout: PATIENCE_MS }).toBeGreaterThan(before)
       expect(stopped.exited()).toBe(false)
       return true

@@ -1,7 +1,6 @@
 /**
- * Tasks and the board as a person sees them, in a real Chromium: a card for each task with its attempts and
- * what it waits for, the answer to a blocked one in the chat and in the inbox, and what the sessions of the
- * tree have told each other.
+ * Tasks and the board in a real Chromium: a card for each task with its attempts and dependencies, the answer
+ * to a blocked task in the chat and in the inbox, and the board entries of the session tree.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,13 +22,13 @@ const note = (type: string, content: string, ref?: string) =>
 const spawn = (goal: string, more: object = {}) => calls(call('spawn_task', { goal, ...more }))
 const HIDDEN = 'How high \u202Eshall they be? <b>All</b> four of them, and the gable too.'
 
-/** What comes after the task that was just made. */
+/** The steps after the task that was just created. */
 const next = { after: ['{{result.task_id}}'] }
 const scenario = {
   pace_ms: 0,
   rules: [
     { when: { system: 'You name conversations' }, answer: { text: 'A house by the ford' } },
-    // What its workers wrote is the last that it reads.
+    // The results of its workers are the last input that it reads.
     {
       when: { user: '^\\[Shared board' },
       steps: [calls(note('FACT', 'The chimney is on the north side.')), { text: 'Good: the walls stand.' }],
@@ -70,7 +69,7 @@ const scenario = {
 }
 
 /** Promise 14.15: A person can answer a blocked task on the page, and its worker continues with the note. */
-test('tasks are seen with their attempts, a blocked one is answered on the page, and it goes on with the note', async () => {
+test('the page shows tasks with their attempts, and a blocked task continues with the answer as a note', async () => {
   const place = makePlace({ scenario })
   const server = await startService(place)
   const { client } = server
@@ -93,7 +92,7 @@ test('tasks are seen with their attempts, a blocked one is answered on the page,
   expect(await card('Dig a well').textContent()).toContain('at most 1 attempt · after Lay the ground')
   await by(page, 'tasks').getByText('4 tasks: 1 running, 3 planned').waitFor()
 
-  // They go on: one attempt fails and is made again, one task fails for good, two ask.
+  // The tasks continue: one attempt fails and is retried, one task fails for good, two ask.
   writeFileSync(join(place.workspaces, id, 'go'), '')
   const waiting = async () =>
     (await client.call('listInbox', { query: { status: 'pending', kind: 'action_required' } })).items
@@ -106,7 +105,7 @@ test('tasks are seen with their attempts, a blocked one is answered on the page,
     .poll(() => card('Raise the walls').getByTestId('task-attempt').allTextContents(), POLL)
     .toHaveLength(2)
   expect(await card('Raise the walls').textContent()).toContain('attempt 2 of 3')
-  // Its words are text, with nothing hidden in them.
+  // Its texts are plain text, with hidden characters made visible.
   const said = await by(page, 'tasks').textContent()
   expect(said).toContain('2 tasks blocked')
   expect(said).toContain('How high \\u{202E}shall they be? <b>All</b>')
@@ -138,7 +137,7 @@ test('tasks are seen with their attempts, a blocked one is answered on the page,
   const answers = (await readLog(client, walls?.worker_id ?? '')).filter(isType('user.message'))
   expect(answers.at(-1)?.data).toMatchObject({ synthetic: 'task_unblocked', content: 'Three metres' })
 
-  // What its worker wrote to the board is read by the others, and by whoever looks.
+  // The other sessions can read what the worker wrote to the board, and so can a person.
   await waitFor(client, id, 0, isType('board.note'))
   await page.goto(`${server.url}/sessions/${id}`)
   await by(page, 'board-item', '[data-way="read"]').waitFor()

@@ -1,6 +1,6 @@
 /**
- * One state of a session, wherever it is told: the record, the list and the head of the page, its title, the
- * inbox and the command that lists. And a scenario that brings a session into each.
+ * One state of a session in all views: the record, the list and the header of the page, the tab title, the
+ * inbox and the command that lists sessions. A scenario brings a session into each state.
  */
 import type { InboxKind, SessionState } from '@cairn/protocol'
 import type { Page } from 'playwright-core'
@@ -70,7 +70,7 @@ const MARKS: Partial<Record<SessionState, string>> = {
   failed: 'Failed · ',
 }
 
-/** What is open in the inbox while a session waits for it. */
+/** The kind of inbox item that is open while a session waits. */
 const WAITS: Partial<Record<SessionState, InboxKind>> = {
   needs_answer: 'input_required',
   needs_approval: 'governance_gate',
@@ -80,7 +80,7 @@ const RESTS: readonly SessionState[] = ['idle', 'done']
 
 export type World = { place: ServerDirs; server: RunningService; page: Page }
 
-/** Everything that tells the state tells this one. */
+/** Expects all views to show this state. */
 export async function expectState(
   { place, server, page }: World,
   id: string,
@@ -92,7 +92,7 @@ export async function expectState(
   expect(await head.textContent()).toBe(WORDS[state])
   const row = by(page, 'session-item', `[data-session-id="${id}"]`).locator('.dot')
   expect(await row.getAttribute('aria-label'), 'the list says what the head says').toBe(WORDS[state])
-  // The count of what waits stands before it.
+  // The title starts with the count of open items.
   const title = (await page.title()).replace(/^\(\d+\) /, '')
   expect(title).toMatch(new RegExp(`^${MARKS[state] ?? '(?!Running|Question|Approval)'}`))
   expect((await server.client.call('getSession', { params: { id } })).state).toBe(state)

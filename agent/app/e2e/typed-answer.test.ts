@@ -1,6 +1,6 @@
 /**
- * Text typed while the agent asks, in the page and on the command line: it answers, unless one says
- * otherwise.
+ * Text typed while a question is open, on the page and on the command line: it answers the question unless
+ * the user chooses a new message.
  */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const SCENARIO = {
  * Promise 6.8: Typed text answers the open question by default, in the page and in `cairn send`; a new
  * message expires it.
  */
-test('the composer answers an open question, or sends a new message instead, and the inbox says which', async () => {
+test('the composer answers an open question or sends a new message, and the inbox shows which', async () => {
   const server = await startService(makePlace({ scenario: SCENARIO }))
   const { page } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
@@ -67,7 +67,7 @@ test('the composer answers an open question, or sends a new message instead, and
   await by(page, 'inbox-item', '[data-status="responded"]').getByText('answered').waitFor()
 })
 
-test('cairn send answers the question that waits; --new-message sends a message instead', async () => {
+test('cairn send answers the open question; --new-message sends a message instead', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startService(place)
   const ask = async () => {

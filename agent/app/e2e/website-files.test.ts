@@ -1,4 +1,4 @@
-/** Files in the widget, and a chat of the operator's own on another origin, in a real Chromium. */
+/** Files in the widget, and an operator's own chat page on another origin, in a real Chromium. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import axe, { type AxeResults } from 'axe-core'
@@ -32,7 +32,7 @@ async function startSite() {
 }
 
 test(
-  'a visitor sends files with a message, takes one back, and is told which is too large',
+  'a visitor sends files with a message, removes one, and sees which one is too large',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const { shop, server } = await startSite()
@@ -74,7 +74,7 @@ test(
   },
 )
 
-/** Run in a page: a conversation without a frame and without cookies. */
+/** Runs in a page: a conversation without a frame and without cookies. */
 const CHAT = async ([url, key]: [string, string]): Promise<string> => {
   const post = (path: string, headers: Record<string, string>, body: unknown): Promise<Response> =>
     fetch(`${url}/v1/website/${path}`, {
@@ -99,7 +99,7 @@ const CHAT = async ([url, key]: [string, string]): Promise<string> => {
 }
 
 test(
-  'a page of a named origin talks without a frame, reads refusals too, and a page of another cannot',
+  'a page of an allowed origin chats without a frame and reads errors; another origin cannot',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const { shop, server, key } = await startSite()

@@ -1,4 +1,4 @@
-/** The website widget on a page of another site, in a real Chromium: as a visitor uses it. */
+/** The website widget on a page of another site, in a real Chromium. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import axe, { type AxeResults } from 'axe-core'
@@ -43,7 +43,10 @@ const SCENARIO = {
   ],
 }
 
-/** A page of the shop: another site than the service, with styles that would spoil anything they reach. */
+/**
+ * A page of a shop on a different site than the service, with styles that would break any element they apply
+ * to.
+ */
 async function openShop(widget: () => string): Promise<string> {
   const server = createServer((_req, res) =>
     res.setHeader('content-type', 'text/html').end(
@@ -81,7 +84,9 @@ async function start(
   return { server, shop, key }
 }
 
-/** What axe finds in a document. The policy of the frame lets in no script, so it comes from outside. */
+/**
+ * The axe violations of a document. The frame's policy allows no scripts, so axe is injected from outside.
+ */
 async function violationsIn(part: Page | Frame): Promise<unknown[]> {
   await part.evaluate(axe.source)
   const { violations } = await part.evaluate<AxeResults>('axe.run(document, { iframes: false })')
@@ -98,7 +103,7 @@ async function openWidget(page: Page): Promise<Frame> {
 
 /** Promise 15.7: The widget works by keyboard, on a phone and on another site's page. */
 test(
-  'a visitor of another site talks by keyboard, and nothing of it is hard to reach',
+  'a visitor of another site chats by keyboard, and the widget has no axe violation',
   { timeout: 3 * PATIENCE_MS },
   async () => {
     const { server, shop } = await start(true)
@@ -159,7 +164,7 @@ test(
     await page.keyboard.press('Escape')
     await expect.poll(() => page.locator('iframe').isHidden()).toBe(true)
 
-    // The same browser finds its conversation again.
+    // The same browser returns to its conversation.
     await page.reload()
     const again = await openWidget(page)
     await again.getByText('echo hello').waitFor()
@@ -178,7 +183,7 @@ test(
 
 /** Promise 15.7: A visitor's token gives access to no API route, and no unlisted site can embed the frame. */
 test(
-  'a site that the connection does not name cannot hold the frame, and a visitor reaches no route of the API',
+  'an unlisted site cannot embed the frame, and a visitor token gives access to no API route',
   { timeout: 2 * PATIENCE_MS },
   async () => {
     const { server, key } = await start(false)

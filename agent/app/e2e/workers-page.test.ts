@@ -1,6 +1,5 @@
 /**
- * Workers as a person sees them, in a real Chromium: cards in the chat, the tree in its tab, a question that
- * comes from one of them, and a stop.
+ * Workers in a real Chromium: cards in the chat, the tree in its tab, a question from a worker, and a stop.
  */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -15,7 +14,7 @@ const goal = (text: string) => ({ user: `Goal:\\s+${text}` })
 const OVERRIDE = '\u202E'
 const HIDDEN = `Done${OVERRIDE}. <b>The parser</b> takes [all](https://example.org) of it.`
 
-/** Runs until the test says that it has seen enough, or somebody stops it. */
+/** Runs until the test has finished its checks or the worker is stopped. */
 const hold = (file: string) => call('terminal', { command: `until [ -e ${file} ]; do sleep 0.1; done` })
 const ask = call('ask_user_question', {
   questions: [
@@ -79,14 +78,14 @@ const scenario = {
  * Promise 4.13: The page shows workers live, links their inbox items to them, and renders their text as plain
  * text.
  */
-test('workers are seen at work, asked about and stopped, and what they say is text', async () => {
+test('the page shows workers live, links their questions, stops them, and renders their text as text', async () => {
   const server = await startService(makePlace({ scenario }))
   const { client } = server
   const id = await newSession(client)
   await say(client, id, 'go')
   await waitFor(client, id, 0, isType('worker.complete'))
   const workers = async () => (await client.call('sessionWorkers', { params: { id } })).workers
-  // Nobody but a person moves any of them on now.
+  // From here on, the workers continue only after a person's action.
   await expect
     .poll(
       async () => (await workers()).map(worker => `${worker.goal?.split(' ')[0]} ${worker.state}`).toSorted(),
@@ -97,7 +96,7 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
-  // The list is of roots. One that is at rest until its workers have ended says so, in its head too.
+  // The list shows root sessions. A root that waits for its workers is marked as such, in its header too.
   const waiting = await newSession(client)
   await say(client, waiting, 'wait for it')
   await by(page, 'session-item', `[data-session-id="${waiting}"]`).getByText('Running, 1 worker').waitFor()
@@ -128,7 +127,7 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   expect(await row('Write the parser').locator('[data-testid="stop-worker"]').count()).toBe(0)
   await takePictures(page, 'workers')
 
-  // Every control is reached by the keyboard, rows by the arrow keys.
+  // The keyboard reaches every control, and the arrow keys reach the rows.
   await row('Write the parser').locator('a').focus()
   await page.keyboard.press('ArrowDown')
   const focused = () => page.evaluate<string>('document.activeElement.textContent')
@@ -138,11 +137,11 @@ test('workers are seen at work, asked about and stopped, and what they say is te
     'Stop worker: Review what there is',
   )
   await page.keyboard.press('Enter')
-  // All below it ends with it, and the table says so without a reload.
+  // Its descendants end with it, and the table shows it without a reload.
   await row('Review').getByText('stopped').waitFor()
   await row('Read the tests').getByText('stopped with its parent').waitFor()
 
-  // The item of a worker leads to it, and to the session that it works for.
+  // A worker's inbox item links to the worker and to its parent session.
   await by(page, 'nav-inbox').click()
   const item = by(page, 'inbox-item', '[data-kind="input_required"]')
   const origin = item.locator('[data-testid="from-worker"]')
@@ -154,7 +153,7 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   await by(page, 'question-card', '[data-state="open"]').waitFor()
   expect((await readLog(client, id)).filter(isType('worker.failed'))).toHaveLength(1)
   await waitFor(client, id, 0, endsTurn)
-  // A worker is not forked, and its page does not offer it.
+  // A worker cannot be forked, and its page has no fork button.
   await by(page, 'question-choice').first().click()
   await by(page, 'question-submit').click()
   await by(page, 'answer', '[data-final]').getByText('Published.').waitFor()

@@ -1,7 +1,7 @@
 /**
- * An html artifact reaches nobody (docs/decisions/0015): no packet by WebRTC, in its own frame or in one that
- * it makes, and no request by anything else. A real Chromium, the server's own frame and policy, and
- * sentinels for UDP and HTTP on this machine.
+ * An HTML artifact cannot reach the network (docs/decisions/0015): no WebRTC packet, from its own frame or
+ * from a frame that it creates, and no request of any other kind. The test uses a real Chromium, the server's
+ * own frame and policy, and UDP and HTTP listeners on this machine.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -12,9 +12,9 @@ import { tally } from '@cairn/protocol/test/attacks'
 import { openBrowser, openPage } from '../browser.ts'
 import { makePlace, startService } from '../server.ts'
 
-/** How long a STUN request takes to leave, many times over: the control says so. */
+/** Many times the time that a STUN request needs to arrive, which the control measures. */
 const SETTLE_MS = 1_000
-/** Artifacts that are shown in one page, each in a frame of its own. */
+/** Number of artifacts in one page, each in its own frame. */
 const TOGETHER = 8
 
 async function sentinels() {
@@ -55,7 +55,7 @@ function probes(stun: string, url: string): Record<string, string> {
   const data = `data:text/html,${encodeURIComponent(page)}`
   const rules = `{"prefetch":[{"source":"list","urls":["${url}/h"]}]}`
   const append = 'document.documentElement.append(f)'
-  /** A frame made by a script, with something set on it before it is shown. */
+  /** A frame created by a script, with a property set before it is shown. */
   const made = (set: string) => `var f=document.createElement('iframe');${set};${append}`
   return {
     'WebRTC of the frame': page,
@@ -105,11 +105,11 @@ function probes(stun: string, url: string): Record<string, string> {
 }
 
 /** Promise 4.9: An HTML artifact sends nothing over the network, including WebRTC. */
-test('an html artifact reaches nobody: no STUN packet and no request, in its frame or in any that it makes', async () => {
+test('an HTML artifact sends no STUN packet and no request, from its frame or frames that it creates', async () => {
   const server = await startService(makePlace())
   const { seen, stun, url } = await sentinels()
   const { page } = await openPage(await openBrowser())
-  /** Shows artifacts, each in a frame of its own, as the page of a session does it. */
+  /** Shows artifacts, each in its own frame, as the session page does. */
   const show = async (artifacts: readonly string[]): Promise<void> => {
     await page.goto(`${server.url}/`)
     await page.evaluate(`Promise.all(${JSON.stringify(artifacts)}.map(html => new Promise(shown => {
@@ -126,7 +126,7 @@ test('an html artifact reaches nobody: no STUN packet and no request, in its fra
     await page.waitForTimeout(SETTLE_MS)
   }
   const arrived = async (artifacts: readonly string[]): Promise<string | null> => {
-    // The sentinels ignore what an earlier page still sent.
+    // The listeners ignore packets from an earlier page.
     await page.goto('about:blank')
     Object.assign(seen, { packets: 0, requests: [] })
     await show(artifacts)
@@ -134,7 +134,7 @@ test('an html artifact reaches nobody: no STUN packet and no request, in its fra
     return packets > 0 || requests.length > 0 ? `${packets} ${requests.join(' ')}` : null
   }
 
-  // The sentinels hear: outside the frame the same lines arrive.
+  // Control: outside the frame the same code reaches the listeners.
   const tried = probes(stun, url)
   await page.goto(`${url}/control`)
   await page.setContent(tried['a srcdoc frame of the document'] ?? '')
@@ -148,7 +148,7 @@ test('an html artifact reaches nobody: no STUN packet and no request, in its fra
     const what = await arrived(batch.map(([, html]) => html))
     if (what === null) continue
     escaped.push(`one of ${batch.map(([name]) => name).join(', ')}: ${what}`)
-    // Each artifact is shown alone to find the one that arrived.
+    // Each artifact is shown alone to find the one whose packet arrived.
     for (const [name, html] of batch) {
       const alone = await arrived([html])
       if (alone !== null) escaped.push(`${name}: ${alone}`)
@@ -157,7 +157,7 @@ test('an html artifact reaches nobody: no STUN packet and no request, in its fra
   tally('html artifacts', Object.keys(tried).length, escaped.length)
   expect(escaped).toEqual([])
 
-  // And it is still a page: its markup, scripts, handlers and shadow trees work.
+  // The artifact still works as a page: its markup, scripts, handlers and shadow trees.
   await show([
     `<p id="p">no</p><button id="b" onclick="p.textContent='yes'">b</button><div id="s"></div>` +
       `<script>s.attachShadow({mode:'open'}).innerHTML='<i>i</i>';b.click();` +

@@ -1,6 +1,6 @@
 /**
- * Files of a real server that were damaged while it was down: it says what is missing, readers are told, and
- * what cannot be used is refused with a sentence (contract 2.2, 3.9).
+ * Files of a real server, damaged while it was down: the server reports the loss, also to readers, and
+ * rejects an unusable file with one sentence (contract 2.2, 3.9).
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const MISSING = 'records that had been acknowledged are missing'
  * Promise 2.2, 3.9: Records lost in damaged files are reported at start, by `cairn doctor` and to readers,
  * and no id is reused.
  */
-test('a log that was cut while the server was down is told by doctor, at the start and to readers, and no id is given twice', async () => {
+test('a log truncated while the server was down is reported by doctor, at start and to readers; no id is reused', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const first = await startServer(place)
   const id = await newSession(first.client)
@@ -38,11 +38,11 @@ test('a log that was cut while the server was down is told by doctor, at the sta
   const third = await startServer(place)
   expect(third.log()).toContain(MISSING)
   const cursor = seen.at(-1)?.id ?? 0
-  // The turn that was cut is taken up again at once: what it writes has ids above all that were ever given.
+  // The interrupted turn is resumed at once, with event ids above all ids that were ever assigned.
   const left = (await readLog(third.client, id)).filter(event => event.id <= cursor)
   expect(left).toEqual(seen.slice(0, left.length))
   expect(left.length).toBeLessThan(seen.length)
-  // Whoever saw what is gone is told so, on both routes, and where to read on.
+  // Both routes tell a reader of a lost event that it is gone, and where to continue.
   const known = left.at(-1)?.id ?? 0
   for (const path of [`events?after=${cursor}`, `events/poll?after=${cursor}`]) {
     const answer = await fetch(`${third.url}/v1/sessions/${id}/${path}`, {
@@ -74,7 +74,7 @@ test('a log that was cut while the server was down is told by doctor, at the sta
 })
 
 /** Promise 9.3: An unreadable database or an empty key file is rejected with a clear error. */
-test('a database full of garbage and an empty key are refused with a sentence, and left as they are', async () => {
+test('rejects a corrupt database and an empty key with one sentence and leaves both files unchanged', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const first = await startServer(place)
   const id = await newSession(first.client)

@@ -1,4 +1,4 @@
-/** The demo on a machine where nothing can be sandboxed, from the first message to the last answer. */
+/** The demo on a machine without a sandbox, from the first message to the last answer. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { onlyPrograms } from '../programs.ts'
 import { makePlace, startService } from '../server.ts'
 import { endsTurn, isType, readLog, waitFor } from '../session.ts'
 
-test('the demo runs to its end without a sandbox, over the approval of another tool', async () => {
+test('the demo runs to its end without a sandbox, with the approval of another tool', async () => {
   const place = onlyPrograms(makePlace())
   const server = await startService(place)
   const { page, troubles } = await openPage(await openBrowser())

@@ -1,6 +1,6 @@
 /**
- * A machine without a box: nothing runs commands unless the configuration says so by name, and everyone who
- * asks is told what holds.
+ * A machine without a sandbox: commands do not run unless the configuration allows it explicitly, and every
+ * interface reports the state.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ import { isType, newSession, runTurn } from '../session.ts'
 const pathOf = (name: string): string =>
   execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
 
-/** A bwrap that is there and refuses, as one does where namespaces are switched off. */
+/** A bwrap that is installed but fails, as it does where namespaces are disabled. */
 function refusingBwrap(place: ServerDirs): ServerDirs {
   const changed = onlyPrograms(place)
   const said = 'bwrap: No permissions to create new namespace'
@@ -24,7 +24,7 @@ function refusingBwrap(place: ServerDirs): ServerDirs {
   return changed
 }
 
-/** Calls the terminal whatever is offered, then says what came of it. */
+/** Calls the terminal whether or not it is offered, then reports the result. */
 const CALLS = {
   rules: [
     {
@@ -56,7 +56,7 @@ const sandboxOf = async (client: CairnClient) => (await client.call('about')).sa
 test.each([
   ['bubblewrap is not installed: bwrap is not in PATH', onlyPrograms],
   ['No permissions to create new namespace', refusingBwrap],
-])('without a box nothing runs a command, and everyone is told why: %s', async (reason, change) => {
+])('without a sandbox no command runs, and every interface reports the reason: %s', async (reason, change) => {
   const place = change(makePlace({ scenario: CALLS, config: AGENTS }))
   const server = await startService(place)
   const id = await newSession(server.client)
@@ -77,7 +77,7 @@ test.each([
   tally('commands without a box', 2, Number(ranIn(place, id)))
 })
 
-test('the box is found wherever PATH has bwrap', async () => {
+test('finds bwrap in any directory of PATH', async () => {
   const place = onlyPrograms(makePlace({ scenario: CALLS }), { bwrap: pathOf('bwrap') })
   const server = await startService(place)
   expect(await sandboxOf(server.client)).toMatchObject({ terminal: 'boxed', network: 'proxy' })
@@ -87,7 +87,7 @@ test('the box is found wherever PATH has bwrap', async () => {
 })
 
 /** Promise 11.8: Commands run without a sandbox only if the configuration explicitly allows it. */
-test('the configuration can say by name that commands run without a box, and everyone is told', async () => {
+test('the configuration can allow commands without a sandbox, and every interface reports it', async () => {
   const sandbox = { terminal: 'unboxed', network: 'open' }
   const place = makePlace({ scenario: CALLS, config: { sandbox } })
   const server = await startService(place)
@@ -111,7 +111,7 @@ test.each([
   [{ terminal: 'unboxed' }, 'sandbox.network: must be open where sandbox.terminal is unboxed'],
   [{ terminal: 'none' }, 'sandbox.terminal: '],
   [{ netwrok: 'open' }, 'unknown key "sandbox.netwrok" (did you mean "network"?)'],
-])('a configuration that does not say it in full is refused: %o', async (sandbox, problem) => {
+])('rejects an incomplete or misspelled sandbox configuration: %o', async (sandbox, problem) => {
   const { code, stderr } = await cairn(makePlace({ config: { sandbox } }), ['serve'])
   expect(code).not.toBe(0)
   expect(stderr).toContain(problem)

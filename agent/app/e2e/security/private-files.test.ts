@@ -1,4 +1,4 @@
-/** What the service writes is private to its user, whatever the machine's umask and the directory's mode were. */
+/** The service's files are private to its user, whatever the umask and the directory's mode. */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSealing } from '@cairn/sessions'
@@ -38,7 +38,7 @@ const filesIn = (folder: string): string[] =>
  * Promise 11.13: Other users read neither the data directory nor a backup, and a restored backup opens sealed
  * secrets.
  */
-test('no other user reads the data directory, one that was there before and was open included, or a backup', async () => {
+test('no other user can read the data directory or a backup, even if the directory was open before', async () => {
   const place = makePlace({ scenario: SCENARIO })
   mkdirSync(place.dataDir, { recursive: true })
   chmodSync(place.dataDir, 0o755)
@@ -60,11 +60,11 @@ test('no other user reads the data directory, one that was there before and was 
   expect(readdirSync(place.dataDir)).toEqual(
     expect.arrayContaining(['search.db', 'search.db-wal', 'cairn.pid']),
   )
-  // What was sealed opens with the backup alone.
+  // The backup alone opens sealed secrets.
   const restored = createSealing({ file: join(copy, 'secrets.key') })
   expect(restored.open('a row', sealed)).toBe('the password of a channel')
 
-  // Files of workspaces have the modes of the umask that the server was started with.
+  // The modes of workspace files follow the umask that the server was started with.
   const workspace = join(place.workspaces, id)
   expect(readFileSync(join(workspace, 'umask.txt'), 'utf8')).toBe('0022\n')
   const modes = ['made', 'made/by-tool.txt', 'by-command.txt', 'by-command'].map(

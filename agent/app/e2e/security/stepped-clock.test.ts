@@ -1,7 +1,6 @@
 /**
- * A real server whose clock is set while it works: by minutes, by hours, by years, forth and back.
- * libfaketime changes what the process sees as the date, and nothing else, as setting the clock of a machine
- * does.
+ * A real server whose clock is set while it works: by minutes, hours and years, forward and back. libfaketime
+ * changes only the date that the process sees, like setting a machine's clock.
  */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +13,7 @@ import { makePlace, startServer } from '../server.ts'
 import { endsTurn, isType, newSession, readLog, say, waitFor } from '../session.ts'
 
 const SCENARIO = {
-  // Some seconds long: the clock is set while it is said.
+  // Takes some seconds: the clock is set while the answer is streaming.
   pace_ms: 200,
   chunk_chars: 5,
   rules: [
@@ -28,10 +27,10 @@ const SCENARIO = {
     { answer: { text: 'Done.' } },
   ],
 }
-/** What a turn may take on a slow machine, far below the smallest step. */
+/** Maximum duration of a turn on a slow machine, far below the smallest step. */
 const MAX_MS = 500_000
 
-/** Debian's package faketime; null where it is not installed. */
+/** The library of Debian's faketime package, or null if it is not installed. */
 function findFaketime(): string | null {
   try {
     const lib = readdirSync('/usr/lib').find(name => name.endsWith('-linux-gnu')) ?? ''
@@ -43,7 +42,7 @@ function findFaketime(): string | null {
 }
 
 /** Promise 4.4, 7.10: A real server measures durations correctly when its clock is set. */
-test('a server whose clock is set by minutes, hours and years, forth and back, locks nobody out and measures right', async () => {
+test('with the clock set forward and back by up to years, logins stay valid and durations are correct', async () => {
   const faketime = findFaketime()
   if (faketime === null)
     console.warn(

@@ -1,6 +1,6 @@
 /**
- * As a user would try it: a command of the agent, in whatever box this machine has, exchanges a folder of its
- * workspace for a link to where the server keeps its keys, while the same user asks the routes for files.
+ * An attack by a user: a command of the agent, sandboxed if the machine has a sandbox, swaps a folder of its
+ * workspace for a link to the server's keys while the same user requests files over HTTP.
  */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { endsTurn, isType, newSession, say, waitFor } from '../session.ts'
 
 const SECONDS = rounds(3, 60)
 const LANES = 5
-/** Where there is no renameat2: a moment without either, and still an attack. */
+/** Without renameat2, neither exists for a moment, which is still an attack. */
 const IN_SHELL = 'while :; do mv -T d t; mv -T s d; mv -T t s; done'
 const quoted = (names: readonly string[]): string => names.map(name => `'${name}'`).join(' ')
 
@@ -25,7 +25,7 @@ const scenario = (command: string) => ({
 })
 
 /** Promise 4: A user whose terminal command swaps folders for links gets no server key. */
-test('a user whose command swaps a folder for a link to the data directory gets no key and no listing of it', async () => {
+test('a user whose command swaps a folder for a link to the data directory gets no key or listing of it', async () => {
   const command = `timeout ${SECONDS} sh -c "./swap ${quoted(['d', 's'])}"; true`
   const boxed = SWAPPER_PLACES.some(([, inBox]) => inBox)
   const config = boxed ? {} : { sandbox: { terminal: 'unboxed', network: 'open' } }
@@ -70,7 +70,7 @@ test('a user whose command swaps a folder for a link to the data directory gets 
     count.leaked,
   )
   expect(count.leaked).toBe(0)
-  // The command really swapped: the file was there at some times and not at others.
+  // Control: the command did swap, because the file existed at some times and not at others.
   expect(data.content).toContain('"exit_code":0')
   expect(count.harmless).toBeGreaterThan(0)
   expect(count.harmless).toBeLessThan(count.files)
