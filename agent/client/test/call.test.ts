@@ -33,7 +33,7 @@ const json =
   (_: unknown, response: import('node:http').ServerResponse): void =>
     void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-test('a call takes path, query and body from its row, and encodes what is put into the path', async () => {
+test('a call takes path, query and body from its route, and encodes path parameters', async () => {
   const bodies: string[] = []
   await using server = await serve((_, response, body) => {
     bodies.push(body)
@@ -61,10 +61,10 @@ test('a call takes path, query and body from its row, and encodes what is put in
   expect(bodies[0]).toBe('{"content":"hi"}')
 })
 
-test('the types of a call are those of its route', () => {
+test('the types of a call match its route', () => {
   const { call } = createClient({ baseUrl: '' })
   expectTypeOf(call<'getSession'>).returns.resolves.toHaveProperty('last_event_id')
-  // @ts-expect-error a stream is no call
+  // @ts-expect-error a stream cannot be called
   expect(() => call('streamEvents')).toBeTypeOf('function')
   // @ts-expect-error the body of sendMessage has content
   expect(() => call('sendMessage', { params: { id: 's' }, body: { text: 'hi' } })).toBeTypeOf('function')
@@ -72,7 +72,7 @@ test('the types of a call are those of its route', () => {
   expect(() => call('getSession')).toBeTypeOf('function')
 })
 
-test('keys the client does not know stay in the answer; a promised one that is missing is an error that names it', async () => {
+test('keeps unknown keys of an answer, and rejects an answer without a required key by name', async () => {
   await using newer = await serve(json(200, { ...session, mood: 'sunny' }))
   expect(
     await createClient({ baseUrl: newer.baseUrl }).call('getSession', { params: { id: 's1' } }),
@@ -83,7 +83,7 @@ test('keys the client does not know stay in the answer; a promised one that is m
   ).rejects.toThrow('[getSession] unexpected response of the server: last_event_id')
 })
 
-test('a refusal carries the problem, members of its own and Retry-After', async () => {
+test('an error has the problem, its extra members and Retry-After', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(409, { 'content-type': 'application/problem+json', 'retry-after': '3' }).end(
       JSON.stringify({
@@ -110,7 +110,7 @@ test('a refusal carries the problem, members of its own and Retry-After', async 
   ]).toEqual([409, 'already_answered', false, 3000, 'reject'])
 })
 
-test('an error page of a proxy is a refusal too', async () => {
+test('converts a proxy error page into an ApiError', async () => {
   await using server = await serve(
     (_, response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway'),
   )
@@ -120,7 +120,7 @@ test('an error page of a proxy is a refusal too', async () => {
   expect([failure.status, failure.retryable, failure.problem.detail]).toEqual([502, true, '<h1>Bad gateway'])
 })
 
-test('a server that is not there is named, with the reason', async () => {
+test('reports an unreachable server with its address and the reason', async () => {
   const server = await serve(() => {})
   await server[Symbol.asyncDispose]()
   const failure = (await createClient({ baseUrl: server.baseUrl })
@@ -130,7 +130,7 @@ test('a server that is not there is named, with the reason', async () => {
   expect(failure.message).toContain(`${server.baseUrl}/v1/auth/me did not respond: connect ECONNREFUSED`)
 })
 
-test('many calls refused at once share one renewal of the cookie', async () => {
+test('concurrent rejected calls share one renewal of the cookie', async () => {
   let fresh = false
   let renewals = 0
   await using server = await serve((request, response) =>
@@ -154,7 +154,7 @@ test('many calls refused at once share one renewal of the cookie', async () => {
   expect(renewals).toBe(1)
 })
 
-test('a token that is refused after its renewal is an error', async () => {
+test('rejects if the token is rejected again after its renewal', async () => {
   await using server = await serve(
     json(401, {
       type: 'about:blank',
@@ -171,7 +171,7 @@ test('a token that is refused after its renewal is an error', async () => {
   expect(server.requests).toHaveLength(2)
 })
 
-test('a service-account token asks below /v1/api where the route is, and a user-only route says why not', async () => {
+test('a service-account token calls /v1/api routes, and a user-only route fails with the reason', async () => {
   await using server = await serve(json(200, session))
   const { call } = createClient({ baseUrl: server.baseUrl, token: 'cairn_sk_secret' })
   await call('getSession', { params: { id: 's1' } })
@@ -181,7 +181,7 @@ test('a service-account token asks below /v1/api where the route is, and a user-
   )
 })
 
-test('what the table of errors calls retryable is, without the table', () => {
+test('classifies every retryable error of the table as retryable without the table', () => {
   for (const [code, { status, title, retryable }] of Object.entries(ERRORS)) {
     if (!retryable) continue
     const error = new ApiError({ type: 'about:blank', title, status, code, detail: '', request_id: '' })

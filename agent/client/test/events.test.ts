@@ -5,7 +5,7 @@ import { frameOf, makeLog, misbehave, openStream, seeded, serve, type Trouble } 
 
 const quick = { backoff: { baseMs: 1, maxMs: 5 } }
 
-/** Reads until `count` events are there. */
+/** Reads until `count` events have arrived. */
 async function take(stream: AsyncIterable<SessionEvent[]>, count: number): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
   for await (const batch of stream) {
@@ -15,7 +15,7 @@ async function take(stream: AsyncIterable<SessionEvent[]>, count: number): Promi
   throw new Error(`the stream ended after ${events.length} of ${count} events`)
 }
 
-test('a thousand random cuts, stalls, repeats and refusals give exactly the log', async () => {
+test('reads exactly the log through a thousand random cuts, stalls, repeats and rejections', async () => {
   const seed = Number(process.env['SEED'] ?? 20261121)
   const random = seeded(seed)
   const log = makeLog('s1', 6000, random)
@@ -23,7 +23,7 @@ test('a thousand random cuts, stalls, repeats and refusals give exactly the log'
   let connections = 0
   await using server = await serve((request, response) => {
     connections++
-    // After the thousandth the server is a good one, and sends all the rest.
+    // After the thousandth connection, the server behaves and sends the rest.
     if (connections > 1000) {
       openStream(response)
       response.write(
@@ -46,7 +46,7 @@ test('a thousand random cuts, stalls, repeats and refusals give exactly the log'
   expect(events, `seed ${seed}`).toEqual(log)
 })
 
-test('the cursor of a reconnection is the last event handed out', async () => {
+test('reconnects with the cursor of the last delivered event', async () => {
   const log = makeLog('s1', 3, () => 0.5)
   await using server = await serve(({ after }, response) => {
     openStream(response)
@@ -57,7 +57,7 @@ test('the cursor of a reconnection is the last event handed out', async () => {
   expect(server.requests.slice(0, 3).map(({ after }) => after)).toEqual([0, 1, 2])
 })
 
-test('starts after the cursor it is given', async () => {
+test('starts after the given cursor', async () => {
   await using server = await serve((_, response) => {
     openStream(response)
     response.write(
@@ -71,7 +71,7 @@ test('starts after the cursor it is given', async () => {
   expect(server.requests[0]?.url.pathname).toBe('/v1/sessions/s1/events')
 })
 
-test('a connection without a byte for idleMs is given up, even one that never answers', async () => {
+test('closes a connection without a byte for idleMs, even one that never answers', async () => {
   let connections = 0
   await using server = await serve((_, response) => {
     connections++
@@ -92,8 +92,8 @@ test('a connection without a byte for idleMs is given up, even one that never an
   expect(errors).toEqual(['no data for 0.5 s', 'no data for 0.5 s'])
 })
 
-test('heartbeat comments keep a quiet connection', async () => {
-  // Together longer than the client waits, and each of them much shorter.
+test('heartbeat comments keep a quiet connection open', async () => {
+  // Together longer than the client's timeout, but each pause is much shorter.
   const beats = 15
   await using server = await serve((_, response) => {
     openStream(response)
@@ -110,7 +110,7 @@ test('heartbeat comments keep a quiet connection', async () => {
   expect(server.requests).toHaveLength(1)
 })
 
-test('says in which state it is, drains included', async () => {
+test('reports its connection state, including drains', async () => {
   let connections = 0
   await using server = await serve((_, response) => {
     connections++
@@ -128,7 +128,7 @@ test('says in which state it is, drains included', async () => {
   expect(states).toEqual(['connecting', 'live', 'draining', 'reconnecting', 'live', 'closed'])
 })
 
-test('waits as long as the server asks: retry: sets the base, Retry-After the least', async () => {
+test('waits as the server asks: retry: sets the base delay, Retry-After the minimum', async () => {
   let connections = 0
   await using server = await serve((_, response) => {
     connections++
@@ -154,7 +154,7 @@ test('waits as long as the server asks: retry: sets the base, Retry-After the le
   expect(waits).toEqual([40, 1000])
 })
 
-test('a refused token is renewed once, and the stream goes on', async () => {
+test('renews a rejected token once, and the stream continues', async () => {
   await using server = await serve(({ authorization, after }, response) => {
     if (authorization !== 'Bearer fresh') return void response.writeHead(401).end()
     openStream(response)
@@ -176,7 +176,7 @@ test('a refused token is renewed once, and the stream goes on', async () => {
 })
 
 test.each([400, 401, 403, 404])(
-  '%i ends the stream with the problem, without another attempt',
+  '%i ends the stream with the problem, without a retry',
   async status => {
     await using server = await serve((_, response) => {
       response.writeHead(status, { 'content-type': 'application/problem+json' }).end(
@@ -204,7 +204,7 @@ test.each([400, 401, 403, 404])(
   },
 )
 
-test('a page instead of a stream is an error that says so', async () => {
+test('rejects an HTML page instead of a stream', async () => {
   await using server = await serve(
     (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello'),
   )
@@ -213,7 +213,7 @@ test('a page instead of a stream is an error that says so', async () => {
   )
 })
 
-test('an aborted stream ends without an error, while waiting for bytes and between connections', async () => {
+test('an aborted stream ends without an error, during a connection and between connections', async () => {
   await using server = await serve((_, response) => openStream(response, 'retry: 600000\n\n'))
   await using dead = await serve((_, response) => void response.writeHead(500).end())
   for (const { baseUrl } of [server, dead]) {
@@ -232,7 +232,7 @@ test('an aborted stream ends without an error, while waiting for bytes and betwe
   }
 })
 
-test('events before a broken frame are handed out, and the frame is asked for again', async () => {
+test('delivers the events before a broken frame, and requests the frame again', async () => {
   const [one, two] = makeLog('s1', 2, () => 0.5)
   let connections = 0
   await using server = await serve((_, response) => {
@@ -245,7 +245,7 @@ test('events before a broken frame are handed out, and the frame is asked for ag
   expect(server.requests.map(({ after }) => after)).toEqual([0, 1])
 })
 
-test('waitFor gives the first event that fits, and the reason of the signal when it is given up', async () => {
+test('waitFor returns the first matching event, and rejects with the reason of an aborted signal', async () => {
   const log = makeLog('s1', 20, seeded(1))
   await using server = await serve((_, response) => {
     openStream(response)
@@ -258,7 +258,7 @@ test('waitFor gives the first event that fits, and the reason of the signal when
   )
 })
 
-test('the inbox stream gives the whole list, then what changes, on every connection', async () => {
+test('the inbox stream delivers the whole list, then the changes, on every connection', async () => {
   let connections = 0
   await using server = await serve((_, response) => {
     openStream(response)

@@ -3,7 +3,7 @@ import { createClient, type SharedItem } from '../src/index.ts'
 import { frameOf, makeLog, openStream, serve } from './hostile-server.ts'
 
 /** Promise 4.22: The client of the shared stream reconnects with the cursor of each session. */
-test('after cuts the shared stream continues at the cursor of each session, without a refused one', async () => {
+test('after cuts, the shared stream resumes at the cursor of each session, without rejected sessions', async () => {
   const logs = new Map(['a', 'b'].map(id => [id, makeLog(id, 4, () => 0.5)]))
   const problem = { type: 'x', title: 'Gone', status: 404, code: 'not_found', detail: 'No.', request_id: 'r' }
   await using server = await serve(({ url }, response) => {
@@ -12,7 +12,7 @@ test('after cuts the shared stream continues at the cursor of each session, with
     const asked = (url.searchParams.get('sessions') ?? '').split(',').map(entry => entry.split(':'))
     if (asked.some(([id]) => id === 'missing'))
       response.write(`event: refused\ndata: ${JSON.stringify({ session_id: 'missing', problem })}\n\n`)
-    // One event of each session, with the one before it repeated, and a cut in the middle of another.
+    // One event of each session, with the previous one repeated, and a cut in the middle of another.
     for (const [id = '', after = '0'] of asked) {
       const log = logs.get(id) ?? []
       const next = log.findIndex(record => record.id > Number(after))

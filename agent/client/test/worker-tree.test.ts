@@ -23,7 +23,7 @@ const worker = (worker_id: string, parent_id: string, second: number): WorkerVie
   ended_at: null,
 })
 
-test('a worker stands under the one it works for, in the order in which they were made', () => {
+test('lists workers below their parent, in order of creation', () => {
   const listed = [
     worker('second below', 'lead', 4),
     worker('of a page before', 'elsewhere', 0),

@@ -1,4 +1,4 @@
-/** A copy of a workspace, and what is told of it later. */
+/** A copy of a workspace, and the list of its later changes. */
 import {
   chmodSync,
   lstatSync,
@@ -38,7 +38,7 @@ function makeSource(): { base: string; source: string; target: string } {
 }
 
 test.each(ADDRESSINGS)(
-  'with names reached by %s a copy has files, modes and links as they are, and tells what it copied',
+  'with access by %s, a copy has the same files, modes and links, and reports what it copied',
   async addressing => {
     const { copyWorkspace } = await loadWith(addressing)
     const { source, target } = makeSource()
@@ -55,7 +55,7 @@ test.each(ADDRESSINGS)(
     expect(readFileSync(join(target, 'a/b/run.sh'), 'utf8')).toBe('#!/bin/sh\n')
     expect(statSync(join(target, 'a/b/run.sh')).mode & 0o777).toBe(0o750)
     expect(statSync(join(target, 'empty')).isDirectory()).toBe(true)
-    // A link is copied as a link: what it leads to stays where it is.
+    // A link is copied as a link: its target is not copied.
     expect(readlinkSync(join(target, 'out'))).toBe('../secret.txt')
     expect(readlinkSync(join(target, 'in'))).toBe('a/b')
     expect(() => lstatSync(join(target, '.cairn'))).toThrow('ENOENT')
@@ -63,7 +63,7 @@ test.each(ADDRESSINGS)(
 )
 
 test.each(ADDRESSINGS)(
-  'with names reached by %s every file that was added, changed or removed since is told, and no other',
+  'with access by %s, lists every file added, changed or removed since, and no other',
   async addressing => {
     const { copyWorkspace, changedFiles } = await loadWith(addressing)
     const { source, target } = makeSource()
@@ -80,7 +80,7 @@ test.each(ADDRESSINGS)(
         now !== null,
       ])
     expect(await changes()).toEqual([])
-    // As long as before, and its time set back: that does not hide it.
+    // The same size and a restored modification time do not hide a change.
     const before = statSync(join(target, 'top.txt'))
     writeFileSync(join(target, 'top.txt'), 'pot')
     utimesSync(join(target, 'top.txt'), before.atime, before.mtime)
@@ -88,7 +88,7 @@ test.each(ADDRESSINGS)(
     writeFileSync(join(target, 'a/new.txt'), 'new')
     mkdirSync(join(target, '.cairn'))
     writeFileSync(join(target, '.cairn/x'), 'x')
-    // Written again as it was.
+    // Rewritten with the same content.
     writeFileSync(join(target, 'a/b/run.sh'), '#!/bin/sh\n')
     expect(await changes()).toEqual([
       ['a/new.txt', false, true],
@@ -103,7 +103,7 @@ test.each(ADDRESSINGS)(
 test.each([
   ['files', { max_files: 3 }, 'more than 3 files'],
   ['bytes', { max_bytes: 400 }, 'more than 400 bytes'],
-])('a workspace with too many %s is not copied', async (_what, limit, message) => {
+])('rejects copying a workspace with too many %s', async (_what, limit, message) => {
   const { copyWorkspace, TooLarge } = await loadWith('descriptor')
   const { source, target } = makeSource()
   const copying = copyWorkspace(source, target, {

@@ -10,12 +10,12 @@ function makeFolder(): string {
   return path
 }
 
-test('closing waits for what still runs in the folder, so that its number is nobody else’s meanwhile', async () => {
+test('close waits for running operations, so that the descriptor number is not reused meanwhile', async () => {
   const path = makeFolder()
   writeFileSync(join(path, 'x'), 'here')
   const folder = await Directory.open(path)
   let found = 0
-  // More than there are threads: most of them have not begun when the folder is closed.
+  // More than there are threads: most have not started when the folder is closed.
   const looks = Array.from({ length: 200 }, async () => {
     if ((await folder.look('x'))?.size === 4) found += 1
   })
@@ -26,13 +26,13 @@ test('closing waits for what still runs in the folder, so that its number is nob
   await expect(folder.look('x')).rejects.toThrow('used after it was closed')
 })
 
-test.each(['', '.', '..', 'a/b', '/', 'a\0'])('%j is not taken for the name of an entry', async name => {
+test.each(['', '.', '..', 'a/b', '/', 'a\0'])('rejects %j as the name of an entry', async name => {
   await using folder = await Directory.open(makeFolder())
   await expect(folder.look(name)).rejects.toThrow('is not the name of an entry')
   await expect(folder.make(name)).rejects.toThrow('is not the name of an entry')
 })
 
-test('what fails is told by the name of the entry', async () => {
+test('an error has the name of the entry', async () => {
   await using folder = await Directory.open(makeFolder())
   await folder.make('x')
   await expect(folder.make('x')).rejects.toThrow("EEXIST: file already exists, mkdir 'x'")

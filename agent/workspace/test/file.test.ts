@@ -34,7 +34,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
   const { copyFolder, locate, openFile, putFolder, readText, removeFile, removeTree, replaceFile } =
     await loadWith(addressing)
 
-  test('a link put in the place of a file after the look is not read through', async () => {
+  test('does not read through a link that replaced a file after the lookup', async () => {
     const { workspace, outside } = makeWorkspace()
     await using at = await locate(workspace, 'src/a.txt', 'read')
     rmSync(join(workspace, 'src/a.txt'))
@@ -42,7 +42,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     await expect(readText(at)).rejects.toThrow("'src/a.txt' changed while it was being opened")
   })
 
-  test('a folder exchanged for a link after the look leads no read, no write and no removal outside', async () => {
+  test('a folder replaced by a link after the lookup gives no read, write or removal outside', async () => {
     const { workspace, outside } = makeWorkspace()
     await using at = await locate(workspace, 'src/a.txt', 'write')
     renameSync(join(workspace, 'src'), join(workspace, 'aside'))
@@ -51,13 +51,13 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     const removed = await Promise.allSettled([removeFile(at)])
     expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
     expect(readFileSync(join(outside, 'a.txt'), 'utf8')).toBe('secret')
-    // By descriptor it happens where the folder is now; by path it is refused.
+    // By descriptor the operations act on the moved folder. By path they are rejected.
     expect([...settled, ...removed].map(({ status }) => status)).toEqual(
       Array(3).fill(addressing === 'descriptor' ? 'fulfilled' : 'rejected'),
     )
   })
 
-  test('a link put in the place of a file after the look is replaced, not followed', async () => {
+  test('a write replaces a link that appeared after the lookup, and does not follow it', async () => {
     const { workspace, outside } = makeWorkspace()
     await using at = await locate(workspace, 'src/late.txt', 'write')
     symlinkSync(join(outside, 'secret.txt'), join(workspace, 'src/late.txt'))
@@ -66,7 +66,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('secret')
   })
 
-  test('a link put in the place of a folder that was to be made is refused, and nothing is left behind', async () => {
+  test('rejects a link at the path of a folder to create, and leaves nothing behind', async () => {
     const { workspace, outside } = makeWorkspace()
     await using at = await locate(workspace, 'fresh/deep/x.txt', 'write')
     symlinkSync(outside, join(workspace, 'fresh'))
@@ -76,7 +76,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
   })
 
-  test('a FIFO makes nobody wait, and a file that grows is read as long as it was', async () => {
+  test('does not block on a FIFO, and reads a growing file up to its size when opened', async () => {
     const { workspace } = makeWorkspace()
     execFileSync('mkfifo', [join(workspace, 'pipe')])
     await using pipe = await locate(workspace, 'pipe', 'read')
@@ -93,14 +93,14 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect((await file.read(100)).toString()).toBe('four')
   })
 
-  test('what the system refuses is told without the way it was reached', async () => {
+  test('an error of the system does not reveal the path by which the file was reached', async () => {
     const { workspace } = makeWorkspace()
     await using at = await locate(workspace, `src/${'x'.repeat(250)}`, 'write')
     rmSync(join(workspace, 'src'), { recursive: true })
     await expect(replaceFile(at, '')).rejects.toThrow(/^'src\/x+' changed while it was being written$/)
   })
 
-  test('a folder of the service is put into the workspace with its modes and links, in the place of what was there', async () => {
+  test('putFolder copies a folder into the workspace with modes and links, replacing what was there', async () => {
     const { base, workspace, outside } = makeWorkspace()
     const source = join(base, 'source')
     mkdirSync(join(source, 'bin'), { recursive: true })
@@ -121,7 +121,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
   })
 
-  test('a workspace is copied with its modes, times and links, and nothing that is not in it', async () => {
+  test('copies a workspace with its modes, times and links, and nothing from outside', async () => {
     const { base, workspace, outside } = makeWorkspace()
     const copy = join(base, 'copy')
     chmodSync(join(workspace, 'src/a.txt'), 0o751)
@@ -144,7 +144,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect(await copyFolder(join(base, 'none'), join(base, 'nothing'))).toBe(1)
   })
 
-  test('a copy is made new: nothing is written through a link that stands in its place', async () => {
+  test('a copy does not write through a link at its destination', async () => {
     const { base, workspace, outside } = makeWorkspace()
     const copy = join(base, 'copy')
     mkdirSync(copy)
@@ -156,7 +156,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
   })
 
-  test('a tree is removed with everything in it, and no link in it is followed', async () => {
+  test('removes a tree with its content, and follows no link in it', async () => {
     const { base, workspace, outside } = makeWorkspace()
     symlinkSync(outside, join(workspace, 'src/link'))
     symlinkSync('nowhere', join(workspace, 'dangling'))
@@ -174,11 +174,11 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
   })
 })
 
-test('a tree that is deeper than any path, with folders that nobody may enter, is removed', async () => {
+test('removes a tree deeper than the maximum path length, with folders without permissions', async () => {
   const { removeTree } = await loadWith('descriptor')
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'cairn-deep-')))
   onTestFinished(() => rmSync(base, { recursive: true }))
-  // Each turn hangs what there is below another long path, which no system call could name by then.
+  // Each iteration moves the tree below another long path, which no system call can then name.
   for (let turn = 0; turn < 5; turn += 1) {
     const path = join(base, `turn-${turn}`, 'dddd/'.repeat(500))
     mkdirSync(path, { recursive: true })

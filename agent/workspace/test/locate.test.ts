@@ -72,11 +72,11 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     ['to-root/to-root/src', 'src'],
     ['to-root', '.'],
     ['..dots', '..dots'],
-  ])('%s is inside the workspace, as %s', async (given, expected) => {
+  ])('resolves %s inside the workspace to %s', async (given, expected) => {
     expect(await shown(makeWorkspace().workspace, given, 'write')).toBe(expected)
   })
 
-  test('absolute paths are taken below the workspace and nowhere else', async () => {
+  test('accepts absolute paths below the workspace only', async () => {
     const { base, workspace } = makeWorkspace()
     expect(await shown(workspace, join(workspace, 'src/a.txt'))).toBe('src/a.txt')
     expect(await shown(workspace, workspace)).toBe('.')
@@ -95,7 +95,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     ['up-from-below', /leads out/],
     ['to-nothing', /missing target/],
     ['to-nothing/x', /missing target/],
-    // Whether there is something outside is nobody's business.
+    // The message does not reveal whether something exists outside.
     ['to-nothing-outside', /leads out/],
     ['loop-a', /cycle/],
     ['src/a.txt/x', /a file as a folder/],
@@ -103,16 +103,16 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     ['a\0b', /NUL/],
     ['x'.repeat(300), /longer than the operating system allows/],
     ['a/'.repeat(3000), /not there|longer|segments/],
-  ])('%j is judged', async (given, problem) => {
+  ])('rejects %j, or allows it if only folders are missing', async (given, problem) => {
     const { workspace } = makeWorkspace()
     const said = await pathProblem(workspace, given, 'read')
-    // Folders that are not there are no problem until they are to be made.
+    // Missing folders are not a problem until they must be created.
     if (given.startsWith('a/')) expect(said).toBeNull()
     else expect(said).toMatch(problem)
   })
 
   test.each(['.cairn/results/x.txt', '.CAIRN/x', 'src/../.cairn/x', 'to-reserved/results/x.txt'])(
-    '%s can be read and not written',
+    '%s can be read but not written',
     async given => {
       const { workspace } = makeWorkspace()
       expect(await pathProblem(workspace, given, 'read')).toBeNull()
@@ -120,7 +120,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     },
   )
 
-  test("the service's own files are reached through no link, wherever that leads", async () => {
+  test("access to the service's own files through a link is rejected, wherever it leads", async () => {
     const { workspace } = makeWorkspace()
     expect(await shown(workspace, '.cairn/results/x.txt', 'own')).toBe('.cairn/results/x.txt')
     expect(await pathProblem(workspace, 'to-reserved/results/x.txt', 'own')).toContain(
@@ -128,31 +128,31 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     )
   })
 
-  test('a folder that is reached through a link of the operator works under both of its names', async () => {
+  test('a workspace behind a link of the operator works under both of its names', async () => {
     const { base, workspace } = makeWorkspace()
     symlinkSync(base, join(base, 'ws-other/link'))
     const alias = join(base, 'ws-other/link/ws')
     expect(await shown(alias, join(alias, 'src/a.txt'))).toBe('src/a.txt')
     expect(await shown(alias, join(workspace, 'src/a.txt'))).toBe('src/a.txt')
-    // Links inside name it as they like, too.
+    // Links inside the workspace work as well.
     expect(await shown(alias, 'to-src/a.txt')).toBe('src/a.txt')
   })
 
-  test('a link in the place of the workspace itself is not followed, and one that is missing is no PathProblem', async () => {
+  test('does not follow a link as the workspace; a missing workspace is an error, not a PathProblem', async () => {
     const { base, workspace } = makeWorkspace()
     symlinkSync(workspace, join(base, 'link'))
     for (const path of [join(base, 'link'), join(base, 'none')])
       await expect(pathProblem(path, 'src/a.txt', 'read')).rejects.toThrow(/^(?:ENOENT|ENOTDIR|ELOOP)/)
   })
 
-  test('links that lead up and down for ever are given up, soon', async () => {
+  test('rejects links that go up and down endlessly', async () => {
     const { workspace } = makeWorkspace()
     mkdirSync(join(workspace, 'x/'.repeat(100)), { recursive: true })
     symlinkSync('x/'.repeat(100) + '../x/'.repeat(600), join(workspace, 'yoyo'))
     expect(await pathProblem(workspace, 'yoyo', 'read')).toContain('too many segments')
   })
 
-  test('nothing stays open, whatever the path was', async () => {
+  test('leaves no file descriptor open for any path', async () => {
     const { workspace } = makeWorkspace()
     const paths = ['src/a.txt', 'new/x', 'to-secret', 'loop-a', 'src/a.txt/x', 'src/deep/up', 'round-about']
     const once = async () => {

@@ -22,7 +22,7 @@ const spawned = writer('coordination')('worker.spawned', {
 })
 
 /** Promise 9.3: `cairn doctor` checks the logs of a session tree against each other. */
-test('what the logs of a tree do not say together is found, and the session named', async () => {
+test('reports logs of a session tree that contradict each other, with the session', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-check-logs-'))
   const store = await openSqliteStore({ dir })
   try {

@@ -25,7 +25,7 @@ function print(events: SessionEvent[]): { text: string; notes: string[]; answer:
   }
 }
 
-test('the deltas of an answer are printed as they come, and its response adds only what they lacked', () => {
+test('prints deltas as they arrive, and from the response only the rest', () => {
   expect(print([delta('Hel'), delta('lo'), response('Hello, you')])).toMatchObject({
     text: 'Hello, you\n',
     answer: 'Hello, you',
@@ -33,14 +33,14 @@ test('the deltas of an answer are printed as they come, and its response adds on
   expect(print([response('All at once')]).text).toBe('All at once\n')
 })
 
-test('an answer that was asked for again starts over', () => {
+test('a retried answer starts over on a new line', () => {
   expect(print([delta('Hel'), delta('', { reset: true }), delta('Good'), response('Good day')]).text).toBe(
     'Hel\nGood day\n',
   )
   expect(print([delta('Hel'), response('Good day')]).text).toBe('Hel\nGood day\n')
 })
 
-test('a turn ends with its code: complete 0, failed and stopped 1, a question or a pause 6', () => {
+test('exit code of a turn: completed 0, failed or stopped 1, question or pause 6', () => {
   const ends = [
     event('session.complete', { reason: 'completed' }),
     event('session.fail', { error_category: 'network', error: 'down' }),
@@ -55,7 +55,7 @@ test('a turn ends with its code: complete 0, failed and stopped 1, a question or
   expect(ends[3]?.notes).toEqual(['? Which? (a / b)'])
 })
 
-test('a broken connection is told once and its mending once', () => {
+test('reports a broken connection once and the reconnection once', () => {
   const notes: string[] = []
   const onState = outageNotes(line => notes.push(line))
   for (const state of [
@@ -77,7 +77,7 @@ test('a broken connection is told once and its mending once', () => {
   ])
 })
 
-test('an event is one line, whatever is in it', () => {
+test('prints an event on one line, whatever its content', () => {
   const line = eventLine(
     event(
       'tool.result',
@@ -98,14 +98,14 @@ test('an event is one line, whatever is in it', () => {
   expect(eventLine(event('llm.response', {}))).toMatch(/llm\.response +$|llm\.response$|\{\}/)
 })
 
-test('text for a terminal keeps its lines; escape sequences and what hides are drawn', () => {
+test('terminal text keeps its lines and shows escape sequences and hidden characters', () => {
   expect(printable('one\n\ttwo \u001b[31mred\u001b[0m \u009b1m \u202Egnp')).toBe(
     'one\n\ttwo \\u{1B}[31mred\\u{1B}[0m \\u{9B}1m \\u{202E}gnp',
   )
   expect(oneLine('  a\n b  ', 10)).toBe('a b')
 })
 
-test('JSON for a program is the same value and has nothing that a terminal obeys or hides', () => {
+test('JSON output keeps the value and contains no control or hidden characters', () => {
   const value = { a: '\u001b[2J \u009b1m \u202Ex\u200B \u{E0041} 日本語 ❤️ "\\u{202E}"' }
   const line = jsonLine(value)
   expect(JSON.parse(line)).toEqual(value)
@@ -113,7 +113,7 @@ test('JSON for a program is the same value and has nothing that a terminal obeys
   expect(line).toContain('日本語 ❤')
 })
 
-test('a command line that is not understood is a usage error', async () => {
+test('rejects an invalid command line with a usage error', async () => {
   const out: string[] = []
   const io = { out: (text: string) => out.push(text) } as unknown as Io
   const command = defineCommand({

@@ -4,7 +4,7 @@ import { EXIT } from '../exit.ts'
 import { endingOf } from './send.ts'
 import { codeOf } from './show.ts'
 
-test.each(SESSION_STATES)('a command ends with the code of waiting exactly when %s needs a person', state => {
+test.each(SESSION_STATES)('a command exits with the waiting code exactly if %s needs a person', state => {
   const needs = state.startsWith('needs_')
   expect(codeOf(state)).toBe(needs ? EXIT.waiting.code : EXIT.ok.code)
   const done = { status: 'completed', code: EXIT.ok.code } as const

@@ -27,12 +27,12 @@ const resolve = (
   return resolveConfig(config, 'cairn.yaml', environment, source)
 }
 
-test('an empty file is a configuration with every default', () => {
+test('an empty file yields a configuration with all defaults', () => {
   expect(parse('').limits.drain_s).toBe(20)
   expect(parse('# nothing yet\n').agents).toEqual({})
 })
 
-test('an unknown key is named with its path, its line and the nearest known key', () => {
+test('reports an unknown key with its path, its line and the nearest known key', () => {
   expect(
     problemsOf(() => parse('models:\n  defualt: a/b\nlimit: {}\nagents:\n  a:\n    goverance: {}\n')),
   ).toEqual([
@@ -42,7 +42,7 @@ test('an unknown key is named with its path, its line and the nearest known key'
   ])
 })
 
-test('a key near to none gets the list of known ones, of its own kind where there are kinds', () => {
+test('lists the known keys for an unknown key without a near match, for its kind if there are kinds', () => {
   expect(problemsOf(() => parse('models: {providers: {a: {kind: anthropic, organisation: x}}}'))).toEqual([
     'line 1: unknown key "models.providers.a.organisation" (known keys: kind, base_url, api_key_env)',
   ])
@@ -51,7 +51,7 @@ test('a key near to none gets the list of known ones, of its own kind where ther
   ])
 })
 
-test('a value that does not fit says what was expected, what came and where', () => {
+test('reports an invalid value with its line, the expected type and the actual value', () => {
   expect(problemsOf(() => parse('limits:\n  drain_s: soon\nmodels: {default: gpt}\nagents:\n'))).toEqual([
     'line 3: models.default: must have the form <provider>/<model>, got "gpt"',
     'line 4: agents: expected record, got nothing',
@@ -59,12 +59,12 @@ test('a value that does not fit says what was expected, what came and where', ()
   ])
 })
 
-test('text that is no YAML is refused with its line', () => {
+test('rejects invalid YAML with its line', () => {
   expect(problemsOf(() => parse('agents:\n  a: [1\nb: }'))[0]).toMatch(/^line 3: invalid YAML: /)
   expect(problemsOf(() => parse('a: 1\na: 2'))[0]).toMatch(/^line 2: invalid YAML: .*unique/)
 })
 
-test('without a model the scripted one answers, and its agent asks before it runs a command or changes a file', () => {
+test('without a model the scripted one answers, and its agent asks before commands and edits', () => {
   const { config, demo } = resolve('')
   expect(demo).toBe(true)
   expect(config.agents['assistant']).toMatchObject({
@@ -74,13 +74,13 @@ test('without a model the scripted one answers, and its agent asks before it run
   expect(resolve('models: {providers: {openai: {kind: openai, api_key_env: NOT_YET}}}').demo).toBe(true)
 })
 
-test('a configured model is used by every agent that names none, without an approval nobody asked for', () => {
+test('agents without a model use the configured default, and no approval is added', () => {
   const { config, demo } = resolve('models: {default: o/m, providers: {o: {kind: openai}}}')
   expect(demo).toBe(false)
   expect(config.agents['assistant']).toMatchObject({ model: 'o/m', governance: { require_approval: [] } })
 })
 
-test('names that lead nowhere are mistakes: providers, experts, variables', () => {
+test('rejects unknown providers and experts, unset variables and missing models', () => {
   const text =
     'models: {default: opnai/m, providers: {openai: {kind: openai, api_key_env: THE_KEY}}}\nagents: ' +
     '{a: {experts: [sql], model: openai/m}}\nexperts: {sq1: {description: d, system: s}}'
@@ -95,7 +95,7 @@ test('names that lead nowhere are mistakes: providers, experts, variables', () =
   ).toEqual(['agents.a.model: missing model: set it here or in models.default'])
 })
 
-test('an internal address on the allow list is a mistake that names the list it belongs to', () => {
+test('rejects an internal address in the allow list and names the list it belongs to', () => {
   const agent = (rules: string) =>
     problemsOf(() => resolve(`agents: {a: {governance: {egress: {default: deny, ${rules}}}}}`))
   expect(agent('allow: [localhost, example.org, 10.0.0.1, "[::1]"]')).toEqual(
@@ -118,7 +118,7 @@ test('an internal address on the allow list is a mistake that names the list it 
 })
 
 /** Promise 10: A policy entry that can match no tool is rejected at start. */
-test('an entry of a policy that can match no tool is one sentence that names its line and the nearest tool', () => {
+test('reports a policy entry that can match no tool in one sentence with its line and the nearest tool', () => {
   const text = `mcp_servers:
   bank: {url: "http://127.0.0.1:1/mcp"}
 experts:
@@ -160,7 +160,7 @@ agents:
   ])
 })
 
-test('an entry of egress that can match no host is one sentence that names its line', () => {
+test('reports an egress entry that can match no host in one sentence with its line', () => {
   const text = `notices: {egress: {deny: ["a.*.org", "https://example.org", "", "10.0.0.0/8", "münchen.de"]}}
 mcp_servers:
   files: {command: x, egress: {allow: [api.example.org]}}
@@ -183,7 +183,7 @@ agents:
 })
 
 /** Promise 10: Two MCP servers cannot provide tools with the same name. */
-test('two MCP servers cannot have tools of one name', () => {
+test('rejects two MCP servers whose tools have the same name', () => {
   const names = (list: string) => problemsOf(() => parse(`mcp_servers:\n${list}`))
   const server = '{url: "http://127.0.0.1:1/"}'
   expect(names(`  rug: ${server}\n  rug__x: ${server}`)).toEqual([
@@ -196,7 +196,7 @@ test('two MCP servers cannot have tools of one name', () => {
   expect(names(`  git.hub: ${server}\n  git-hub: ${server}\n  a_b: ${server}`)).toEqual([])
 })
 
-test('a file that CAIRN_CONFIG names must exist; the default one need not', () => {
+test('rejects a missing CAIRN_CONFIG file and reads an existing one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-config-'))
   const file = join(folder, 'my.yaml')
   expect(problemsOf(() => readConfig({ CAIRN_CONFIG: file }))).toEqual([
@@ -210,7 +210,7 @@ test('a file that CAIRN_CONFIG names must exist; the default one need not', () =
   })
 })
 
-test('what is shown holds no secret', () => {
+test('the printed configuration contains no secret', () => {
   const secret = 's3cret'
   const { config } = resolve(
     '\n' +
@@ -225,17 +225,17 @@ test('what is shown holds no secret', () => {
   expect(shown).toContain('authorization')
 })
 
-test('what is shown leaves out what is empty, and is YAML that says the same', () => {
+test('the printed configuration omits empty values and is equivalent YAML', () => {
   const { config } = resolve('')
   const shown = showConfig(config)
   expect(shown).not.toContain('experts')
   expect(shown).not.toMatch(/: (?:\{\}|\[\])$/m)
-  // A screen of it: the limits, which have a default each, and little else.
+  // It fits on one screen: mostly the limits, which all have defaults.
   expect(shown.split('\n').length).toBeLessThan(48)
   expect(parse(shown)).toEqual(config)
 })
 
-test('the distance of words counts insertions, deletions, replacements and swaps', () => {
+test('word distance counts insertions, deletions, replacements and swaps', () => {
   expect([
     editDistance('', 'abc'),
     editDistance('default', 'defualt'),

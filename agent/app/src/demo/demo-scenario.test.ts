@@ -1,4 +1,4 @@
-/** The demo's conversation, played against its scenario with the real tools' schemas. */
+/** The demo's conversation, run against its scenario with the schemas of the real tools. */
 import { EVENTS, familyOf, FAMILIES, type EventType } from '@cairn/protocol'
 import { builtinDefinitions } from '@cairn/harness'
 import type { ModelMessage } from '@cairn/harness/internal/provider'
@@ -19,8 +19,8 @@ afterAll(() => model.close())
 type Play = { messages: ModelMessage[]; called: string[]; text: string }
 
 /**
- * One turn: the model answers until it calls nothing more; `results` says what a tool gives, an empty success
- * by default.
+ * One turn: the model answers until it calls no more tools. `results` are the results by tool, by default an
+ * empty success.
  */
 async function turn(
   before: ModelMessage[],
@@ -41,7 +41,7 @@ async function turn(
     for (const call of message.tool_calls) {
       const { name } = call.function
       const args: unknown = JSON.parse(call.function.arguments)
-      // Throws when the scenario calls a tool with arguments it does not take.
+      // Throws if the scenario calls a tool with invalid arguments.
       tools.find(tool => tool.name === name)?.parameters.parse(args)
       called.push(name)
       messages.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify(results[name] ?? {}) })
@@ -54,7 +54,7 @@ const ANSWERED = { responses: [{ question: 'q', answer: 'Logs do not forget' }] 
 const decision = (verb: string, tool = 'terminal') =>
   `[Decision] A person ${verb} the call of ${tool} (call_1). …`
 
-test('the tour plans, works on files, shows artifacts, asks, is held at the gate, and ends after the approval with the same call', async () => {
+test('the tour plans, edits files, shows artifacts, asks, waits at the gate, and repeats the call once approved', async () => {
   const tour = await turn([], 'Show me what you can do', { ask_user_question: ANSWERED, terminal: GATED })
   expect(tour.called).toEqual([
     'todo',
@@ -84,7 +84,7 @@ test('the tour plans, works on files, shows artifacts, asks, is held at the gate
   expect(new Set(commands.map(call => call.id)).size).toBe(2)
 })
 
-test('where workers are offered the tour shares work between two of them before it asks', async () => {
+test('with workers, the tour delegates to two of them before it asks', async () => {
   const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
   for (const offers of [withWorkers, withWorkers.filter(({ name }) => name !== 'terminal')]) {
     const tour = await turn([], 'Show me what you can do', results, offers)
@@ -94,7 +94,7 @@ test('where workers are offered the tour shares work between two of them before 
   }
 })
 
-test('where a browser is offered the tour visits a page of the service itself', async () => {
+test('with a browser, the tour visits a page of the service itself', async () => {
   const offers = [
     ...withWorkers,
     ...['browser_navigate', 'service_address'].map(name => ({ name, description: name, parameters: {} })),
@@ -114,7 +114,7 @@ test('where a browser is offered the tour visits a page of the service itself', 
 })
 
 /** Promise 14.19: Without a browser the demo tour reports it and completes its other steps. */
-test('where no browser is offered the tour says so, and does the rest', async () => {
+test('without a browser, the tour reports it and completes its other steps', async () => {
   const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
   for (const offers of [withWorkers, offered, withoutTerminal]) {
     const tour = await turn([], 'Show me what you can do', results, offers)
@@ -127,7 +127,7 @@ test('where no browser is offered the tour says so, and does the rest', async ()
 test.each([
   ['Count the lines of tour/notes.md', { read_file: { total_lines: 5 } }, '`tour/notes.md` has 5 lines.'],
   ['Say what lies in tour', { list_files: { entries: ['notes.md'] } }, 'In `tour` lies notes.md.'],
-])('a worker of the demo reaches its goal and says so: %s', async (goal, results, said) => {
+])('a demo worker reaches its goal and reports it: %s', async (goal, results, said) => {
   const work = ['You work for another agent. …', `Goal:\n${goal}`, 'When you are done …'].join('\n\n')
   const { called, messages } = await turn([], work, results, withWorkers)
   expect(called).toEqual([...Object.keys(results), 'worker_complete'])
@@ -136,14 +136,14 @@ test.each([
   )
 })
 
-test('asked for workers, the demo has two and tells what both found', async () => {
+test('when asked for workers, the demo starts two and reports both results', async () => {
   const delegate_task = { workers: [{ result: 'Three lines.' }, { result: 'One file.' }] }
   const played = await turn([], 'have workers do it', { delegate_task }, withWorkers)
   expect(played.called).toEqual(['write_file', 'delegate_task'])
   expect(played.text).toMatch(/- Three lines\.\n- One file\./)
 })
 
-test('a mission of the demo has two rounds: it is sent back for what is missing, and then satisfied', async () => {
+test('a demo mission has two rounds: one that needs revision and one that is satisfied', async () => {
   const delegate_task = { workers: [{ result: 'Three lines.' }, { result: 'One file.' }] }
   const kickoff = 'You lead this mission:\nSee what is there\n\nEach round of work is graded …'
   const first = await turn([], kickoff, { delegate_task }, withWorkers)
@@ -175,7 +175,7 @@ test('a mission of the demo has two rounds: it is sent back for what is missing,
 test.each([
   ['the command', 'terminal', { output: '31 tour/notes.md' }],
   ['the change of a file', 'edit_file', { path: 'tour/notes.md', replaced: 1 }],
-])('after %s the tour begins a mission, and that ends with a loop of two runs', async (_, tool, done) => {
+])('after %s the tour starts a mission, which ends with a loop of two runs', async (_, tool, done) => {
   const more = ['begin_mission', 'schedule_create'].map(name => ({ name, description: name, parameters: {} }))
   const offers = [...withWorkers, ...more].filter(({ name }) => tool === 'terminal' || name !== 'terminal')
   const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
@@ -197,7 +197,7 @@ test.each([
   expect(loop.text).toContain(first.first_run)
 })
 
-test('without a terminal the tour is held at the change of a file, and ends after the approval with the same call', async () => {
+test('without a terminal, the tour waits at a file edit and repeats that call once approved', async () => {
   const results = { ask_user_question: ANSWERED, edit_file: GATED }
   const tour = await turn([], 'Show me what you can do', results, withoutTerminal)
   expect(tour.called).toEqual([
@@ -224,7 +224,7 @@ test('without a terminal the tour is held at the change of a file, and ends afte
   expect(edits[0]?.function.arguments).toContain('- Logs do not forget')
 })
 
-test('without a terminal an approval is asked for the change of a file', async () => {
+test('without a terminal, "approve" asks for approval of a file edit', async () => {
   const first = await turn([], 'approve', { edit_file: GATED }, withoutTerminal)
   expect(first).toMatchObject({
     called: ['write_file', 'edit_file'],
@@ -237,7 +237,7 @@ test('without a terminal an approval is asked for the change of a file', async (
   })
 })
 
-test('a rejection is taken for an answer; a policy without the gate lets the tour end', async () => {
+test('the tour accepts a rejection, and ends without an approval if the policy has no gate', async () => {
   const tour = await turn([], 'what can you do?', { ask_user_question: ANSWERED, terminal: GATED })
   expect(await turn(tour.messages, decision('rejected'))).toMatchObject({
     called: [],
@@ -265,7 +265,7 @@ test.each([
   expect(played).toMatchObject({ called, text: expect.stringContaining(text) as string })
 })
 
-test('a skill that was approved before starts a new round of approval', async () => {
+test('"approve" asks for a new approval after an earlier one', async () => {
   const first = await turn([], 'approve', { terminal: GATED })
   const ran = await turn(first.messages, decision('approved'), {
     terminal: { exit_code: 0, output: 'Hello' },
@@ -290,14 +290,14 @@ const say = async (system: string, content: string): Promise<string> =>
     )
   ).message.content
 
-test('titles and summaries have rules of their own', async () => {
+test('answers requests for titles and summaries by separate rules', async () => {
   expect(
     await say('You name conversations. Reply with a title.', 'Show me what you can do\n\n---\n\nGladly.'),
   ).toBe('Show me what you can do')
   expect(await say('Summarise the conversation.', 'file please')).toContain('file please')
 })
 
-test('without tools the demo still answers, and never with a call', async () => {
+test('without tools, the demo answers and makes no call', async () => {
   const { message } = await model.call(
     { model: 'scripted', tools: [], messages: [{ role: 'user', content: 'Show me what you can do' }] },
     () => undefined,
@@ -307,7 +307,7 @@ test('without tools the demo still answers, and never with a call', async () => 
   expect(message).not.toHaveProperty('tool_calls')
 })
 
-test('the chart of event types tells the truth', () => {
+test('the chart of event types matches the event table', () => {
   const counts = FAMILIES.map(
     family => (Object.keys(EVENTS) as EventType[]).filter(type => familyOf(type) === family).length,
   )
@@ -321,7 +321,7 @@ test('the chart of event types tells the truth', () => {
   expect(chart).toMatchObject([truth])
 })
 
-test('the loop is held at the gate, made after the approval with the same call, and its runs answer', async () => {
+test('the loop waits at the gate, is created by the same call once approved, and its runs answer', async () => {
   const offers = [...offered, { name: 'schedule_create', description: 'at times', parameters: {} }]
   const held = await turn([], 'Show a loop', { schedule_create: GATED }, offers)
   expect(held.called).toEqual(['schedule_create'])

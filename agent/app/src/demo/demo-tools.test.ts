@@ -2,7 +2,7 @@ import { Config } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { reachingItself } from './demo-tools.ts'
 
-test('agents of the demo reach the one port of the service; lists that allow stay as they are', () => {
+test('opens only the port of the service to demo agents and leaves allow lists unchanged', () => {
   const egress = (rules: object) => ({ governance: { egress: rules } })
   const { agents } = Config.parse({
     agents: {

@@ -63,7 +63,7 @@ const rate = (target_event_id: number, rating: 'up' | 'down', who = 'u1'): Entry
   { target_event_id, rating, source: 'user', rated_by_user_id: who },
 ]
 
-test('an example is the conversation up to the last answer that was rated up, with the tools it used', () => {
+test('an SFT example is the conversation up to the last answer rated up, with the tools it used', () => {
   const rated = session(
     's',
     user('q'),
@@ -92,7 +92,7 @@ test('an example is the conversation up to the last answer that was rated up, wi
   })
 })
 
-test('results of calls made side by side stand in the order of the calls, whichever came first', () => {
+test('orders the results of parallel calls by call, not by arrival', () => {
   const rated = session(
     's',
     user('q'),
@@ -109,7 +109,7 @@ test('results of calls made side by side stand in the order of the calls, whiche
   ).toEqual(['first', 'second'])
 })
 
-test('the answer to a question is one result, as its tool.result has it or as older releases left it', () => {
+test('exports the answer to a question as one result, in the current and the old log format', () => {
   const responses = [{ question: 'Which?', answer: 'this' }]
   const asked: Entry[] = [
     user('ask me'),
@@ -136,7 +136,7 @@ test('the answer to a question is one result, as its tool.result has it or as ol
   ])
 })
 
-test('an unrated session, and one with a bad or disputed answer on the way, teach nothing', () => {
+test('skips an unrated session and one with an earlier bad or disputed answer', () => {
   expect(sftExample(session('s', user('q'), answer('a')), DEFAULT_SELECTION, define)).toBeNull()
   expect(
     sftExample(
@@ -163,7 +163,7 @@ test('an unrated session, and one with a bad or disputed answer on the way, teac
   ).toBeNull()
 })
 
-test('a second rating of the same person replaces the first', () => {
+test('a second rating by the same person replaces the first', () => {
   expect(
     sftExample(
       session('s', user('q'), answer('a'), rate(2, 'down'), rate(2, 'up')),
@@ -173,7 +173,7 @@ test('a second rating of the same person replaces the first', () => {
   ).not.toBeNull()
 })
 
-test('only the ratings of the chosen source count', () => {
+test('counts only ratings of the selected source', () => {
   const judged = session('s', user('q'), answer('a'), [
     'user.feedback',
     { target_event_id: 2, rating: 'up', source: 'judge', rated_by_service_account_id: 'j', score: 0.9 },
@@ -184,7 +184,7 @@ test('only the ratings of the chosen source count', () => {
   ])
 })
 
-test('sessions with a denied call, a crash or a rollback are left out unless asked for', () => {
+test('skips sessions with a denied call, a crash or a rollback unless they are requested', () => {
   const denied = session(
     's',
     user('q'),
@@ -199,7 +199,7 @@ test('sessions with a denied call, a crash or a rollback are left out unless ask
   )
 })
 
-test('a pair is two answers to the same conversation, whatever ids its calls had', () => {
+test('a pair is two answers to the same conversation, regardless of call ids', () => {
   const good = session('s1', user('q'), answer('', ['c1']), result('c1'), answer('right'), rate(4, 'up'))
   const bad = session('s2', user('q'), answer('', ['zz']), result('zz'), answer('wrong'), rate(4, 'down'))
   const other = session('s3', user('different'), answer('wrong'), rate(2, 'down'))
@@ -213,7 +213,7 @@ test('a pair is two answers to the same conversation, whatever ids its calls had
   expect(pairs[0]!.rejected.at(-1)).toEqual({ role: 'assistant', content: 'wrong' })
 })
 
-test('an answer that was rated is an example by itself, with or without another to compare it with', () => {
+test('a rated answer is a KTO example by itself, without an answer to compare it with', () => {
   const good = session('s1', user('q'), answer('', ['c1']), result('c1'), answer('right'), rate(4, 'up'))
   const bad = session('s2', user('other'), answer('wrong'), rate(2, 'down'))
   const none = session('s3', user('q'), answer('unrated'))
@@ -227,7 +227,7 @@ test('an answer that was rated is an example by itself, with or without another 
   expect(rated[1]!.completion).toEqual([{ role: 'assistant', content: 'wrong' }])
 })
 
-test('an ATIF trajectory counts its steps from one, puts results beside their calls and sums what was spent', () => {
+test('an ATIF trajectory numbers steps from one, puts results with their calls and sums the usage', () => {
   const atif = atifTrajectory(
     session('s', user('q'), answer('', ['c1']), result('c1'), answer('done'), rate(4, 'up')),
     'assistant',

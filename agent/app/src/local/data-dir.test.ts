@@ -11,7 +11,7 @@ function folder(): string {
   return path
 }
 
-test('a server that says where it is can be found until it goes', () => {
+test('finds a server that published its address until it stops', () => {
   const dir = folder()
   expect(findServer(dir)).toBeNull()
   const withdraw = announceServer(dir, { url: 'http://127.0.0.1:1', pid: process.pid })
@@ -21,7 +21,7 @@ test('a server that says where it is can be found until it goes', () => {
   expect(findServer(dir)).toBeNull()
 })
 
-test('what a killed server left behind is no server', () => {
+test('ignores the files of a killed server', () => {
   const dir = folder()
   announceServer(dir, { url: 'http://127.0.0.1:1', pid: spawnSync('true').pid })
   expect(findServer(dir)).toBeNull()
@@ -34,7 +34,7 @@ test('the data directory is CAIRN_DATA, or ./data', () => {
   expect(dataDirOf({ CAIRN_DATA: '' })).toBe(join(process.cwd(), 'data'))
 })
 
-test('a server that listens on every address is reached on the local one', () => {
+test('uses the local address of a server that listens on all addresses', () => {
   const urls = [
     ['127.0.0.1', 'IPv4'],
     ['0.0.0.0', 'IPv4'],

@@ -7,7 +7,7 @@ import { makePrivateDataDir } from './private-data-dir.ts'
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 
-test('a data directory that is open to others is closed, with the files in it', () => {
+test('makes a data directory that others can read private, with its files', () => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-private-'))
   const elsewhere = join(mkdtempSync(join(tmpdir(), 'cairn-elsewhere-')), 'file')
   writeFileSync(elsewhere, '', { mode: 0o644 })
@@ -31,7 +31,7 @@ test.each([
     },
   ],
   ['is on a file system without modes', () => undefined],
-])('a data directory that %s is rejected in one sentence that names the fix', (_, chmod) => {
+])('rejects a data directory that %s in one sentence that names the fix', (_, chmod) => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-private-'))
   chmodSync(dir, 0o755)
   expect(() => makePrivateDataDir(dir, chmod)).toThrow(ConfigError)

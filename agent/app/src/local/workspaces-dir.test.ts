@@ -27,7 +27,7 @@ function makeFolder(parent = tmpdir()): string {
   return path
 }
 
-/** A data directory of before, with the workspaces of two sessions in it. */
+/** A data directory of an older release, with the workspaces of two sessions in it. */
 function makeOld(): { dir: string; data: string; old: string } {
   const dir = makeFolder()
   const data = join(dir, 'data')
@@ -39,7 +39,7 @@ function makeOld(): { dir: string; data: string; old: string } {
   return { dir, data, old }
 }
 
-test('CAIRN_WORKSPACES comes before the configuration, which starts at its file, and that before the default', () => {
+test('CAIRN_WORKSPACES overrides the configuration, relative to its file, which overrides the default', () => {
   const env = { CAIRN_DATA: '/srv/a' }
   expect(workspacesDirOf({ ...env, CAIRN_WORKSPACES: '/ws' }, './mine', '/etc/cairn')).toBe('/ws')
   expect(workspacesDirOf({ ...env, CAIRN_WORKSPACES: '' }, './mine', '/etc/cairn')).toBe('/etc/cairn/mine')
@@ -47,7 +47,7 @@ test('CAIRN_WORKSPACES comes before the configuration, which starts at its file,
   expect(workspacesDirOf({}, undefined, '/etc/cairn')).toBe(join(process.cwd(), 'workspaces'))
 })
 
-test('a command finds it in the configuration without the keys that the service needs', () => {
+test('a command reads it from the configuration without the API keys that the service needs', () => {
   const dir = makeFolder()
   const file = join(dir, 'cairn.yaml')
   writeFileSync(
@@ -58,16 +58,16 @@ test('a command finds it in the configuration without the keys that the service 
   expect(findWorkspacesDir({ CAIRN_CONFIG: file })).toBe(join(dir, 'ws'))
 })
 
-test('no two data directories of a folder have the same default', () => {
+test('data directories of the same folder have different defaults', () => {
   const names = ['data', 'data2', 'workspaces', 'data-workspaces', 'a']
   const all = names.flatMap(name => [`/srv/${name}`, defaultWorkspacesDir(`/srv/${name}`)])
-  // But for one that has the very name: it is found to be a server's own, see below.
+  // Except for one that itself has the default name: it is detected as a server's data directory, see below.
   expect(all.length - new Set(all).size).toBe(1)
   expect(defaultWorkspacesDir('/srv/data')).toBe('/srv/workspaces')
 })
 
 /** Promise 12: Workspaces are separate from the server's keys and database, even through links. */
-test('the two directories must lie apart, whatever links lead to them', () => {
+test('the two directories must be separate, even through links', () => {
   const dir = makeFolder()
   const data = join(dir, 'data')
   mkdirSync(data)
@@ -79,7 +79,7 @@ test('the two directories must lie apart, whatever links lead to them', () => {
   expect(workspacesDirProblem(join(dir, 'new'), join(dir, 'newer'))).toBeNull()
 })
 
-test('the data directory of another server is no place for workspaces', () => {
+test('rejects the data directory of another server for workspaces', () => {
   const dir = makeFolder()
   mkdirSync(join(dir, 'workspaces'))
   writeFileSync(join(dir, 'workspaces/auth-key.json'), '{}')
@@ -89,7 +89,7 @@ test('the data directory of another server is no place for workspaces', () => {
 })
 
 /** Promise 12: Workspaces of an older server are moved at start without loss. */
-test('what lies in the old place is moved, once, and said', () => {
+test('moves workspaces from the old folder once and reports it', () => {
   const { dir, data, old } = makeOld()
   const said: unknown[] = []
   const prepare = () =>
@@ -106,7 +106,7 @@ test('what lies in the old place is moved, once, and said', () => {
   expect(statSync(join(dir, 'workspaces')).mode & 0o077).toBe(0)
 })
 
-test('a move that stopped in the middle goes on', () => {
+test('resumes an interrupted move', () => {
   const { dir, data, old } = makeOld()
   mkdirSync(join(dir, 'workspaces'))
   mkdirSync(join(dir, 'workspaces/one'))
@@ -116,7 +116,7 @@ test('a move that stopped in the middle goes on', () => {
   expect(existsSync(old)).toBe(false)
 })
 
-test('where both places have files of a session, none of them is lost and the start says which', () => {
+test('if both folders have files of a session, all are kept and the start reports the session', () => {
   const { dir, data, old } = makeOld()
   mkdirSync(join(dir, 'workspaces/one'), { recursive: true })
   writeFileSync(join(dir, 'workspaces/one/note.txt'), 'newer')
@@ -127,7 +127,7 @@ test('where both places have files of a session, none of them is lost and the st
   expect(readFileSync(join(old, 'one/note.txt'), 'utf8')).toBe('one')
 })
 
-test('an old place that is a link is not moved, and the start says what to set', () => {
+test('does not move an old folder that is a link, and the start reports what to set', () => {
   const dir = makeFolder()
   mkdirSync(join(dir, 'data'))
   mkdirSync(join(dir, 'big-disk'))
@@ -137,11 +137,11 @@ test('an old place that is a link is not moved, and the start says what to set',
   )
 })
 
-// A second file system that every Linux has; without one there is nothing to be refused.
+// A second file system that every Linux has. Without one there is nothing to reject.
 const isOtherDisk = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync(tmpdir()).dev
 
 test.each(isOtherDisk ? [['/dev/shm']] : [])(
-  'files on %s are not copied over to another disk: the start says what to do',
+  'does not copy files on %s to another disk: the start reports what to do',
   disk => {
     const { data, old } = makeOld()
     const other = join(makeFolder(disk), 'workspaces')

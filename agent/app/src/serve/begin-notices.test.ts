@@ -1,4 +1,7 @@
-/** A person's webhook is judged when it is dialled, whatever its name led to before. docs/notices.md says so. */
+/**
+ * A webhook's address is checked at each connection, regardless of earlier lookups. docs/notices.md describes
+ * it.
+ */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { makeStage } from '@cairn/channels/test/notice-stage'
@@ -9,10 +12,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { beginNotices } from './begin-notices.ts'
 
 const REFUSED = 'the webhook has an internal address, which is not allowed'
-/** The one address inside that the configuration of these tests opens. */
+/** The only internal address that the configuration of these tests allows. */
 const OPEN = '127.0.0.2'
 
-/** Counts connections: a request that is not sent may still have knocked. */
+/** Counts connections: a connection may be opened even if no request is sent. */
 async function listen(host: string, port = 0, onRequest?: Parameters<typeof createServer>[1]) {
   const server: Server = createServer({}, onRequest ?? ((_, response) => void response.writeHead(204).end()))
   let connections = 0
@@ -25,7 +28,7 @@ async function listen(host: string, port = 0, onRequest?: Parameters<typeof crea
   return { port: (server.address() as AddressInfo).port, connections: () => connections }
 }
 
-/** Ann has `url` called; `addresses` are what a lookup of its name answers, one lookup after the other. */
+/** Sends Ann's notifications to `url`. `addresses` are the results of successive lookups of its name. */
 async function begin(url: string, addresses: string[][] = []) {
   const stage = await makeStage()
   await setNotificationWebhook(stage.deps, stage.ann, url)
@@ -54,7 +57,7 @@ async function begin(url: string, addresses: string[][] = []) {
   return { ...stage, lookups: () => lookups }
 }
 
-test('a name that leads to an address that is allowed is called: the way is open', async () => {
+test('calls a webhook whose name resolves to an allowed address', async () => {
   const there = await listen(OPEN)
   const stage = await begin(`http://hook.test:${there.port}/`, [[OPEN]])
   await stage.raise()
@@ -70,7 +73,7 @@ test.each([
   ['a private address', ['10.0.0.7']],
   ['the credentials of a cloud', ['169.254.169.254']],
   ['an allowed address and one inside', [OPEN, '127.0.0.1']],
-])('a name that leads to %s is not dialled, and its notice is given up', async (_, addresses) => {
+])('does not connect to a name that resolves to %s, and gives up the notification', async (_, addresses) => {
   const inside = await listen('::')
   const stage = await begin(`http://hook.test:${inside.port}/`, [addresses])
   await stage.raise()
@@ -79,7 +82,7 @@ test.each([
 })
 
 test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:7f00:1]', 'localhost', '10.0.0.7'])(
-  'a webhook at %s, from before a rule, is not dialled',
+  'does not connect to a stored webhook at %s that a newer rule forbids',
   async host => {
     const inside = await listen('::')
     const stage = await begin(`http://${host}:${inside.port}/`, [['127.0.0.1']])
@@ -92,9 +95,9 @@ test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:7f00:1]', 'loc
 )
 
 /** Promise 4.19: A webhook's address is checked at each connection, and the checked address is dialled. */
-test('a name that changes its mind is judged at each dial, and the address that was judged is dialled', async () => {
+test('checks the address of a name at each connection, and connects to the checked address', async () => {
   const allowed = await listen(OPEN, 0, (_, response) =>
-    // The connection ends with the answer, so that the next attempt dials.
+    // The connection ends with the answer, so that the next attempt opens a new one.
     response.writeHead(503, { connection: 'close' }).end(),
   )
   const inside = await listen('127.0.0.1', allowed.port)
@@ -107,7 +110,7 @@ test('a name that changes its mind is judged at each dial, and the address that 
   expect([allowed.connections(), inside.connections(), stage.lookups()]).toEqual([1, 0, 2])
 })
 
-test.each([302, 307])('where a webhook redirects to with %i is not dialled', async status => {
+test.each([302, 307])('does not follow a redirect with status %i', async status => {
   const inside = await listen('127.0.0.1')
   const allowed = await listen(OPEN, 0, (_, response) =>
     response.writeHead(status, { location: `http://127.0.0.1:${inside.port}/` }).end(),

@@ -19,7 +19,7 @@ function logged(
   return text
 }
 
-test('a line is JSON with time, level, message and fields, errors with their stack', () => {
+test('a line is JSON with time, level, message and fields, and errors include their stack', () => {
   const line = JSON.parse(
     logged('info', false, log => log.warn('it happened', { count: 2, error: new Error('boom') })),
   ) as Record<string, unknown>
@@ -32,7 +32,7 @@ test('a line is JSON with time, level, message and fields, errors with their sta
   expect(line['error']).toMatch(/^Error: boom\n +at /)
 })
 
-test('lines below the level are not written', () => {
+test('does not write lines below the level', () => {
   expect(
     logged('info', true, log => {
       log.debug('d')
@@ -43,7 +43,7 @@ test('lines below the level are not written', () => {
   expect(logged('silent', true, log => log.error('e'))).toBe('')
 })
 
-test('secrets are taken out of messages and fields', () => {
+test('removes secrets from messages and fields', () => {
   expect(
     logged('info', false, log =>
       log.info('key s3cret', { url: 'http://s3cret@host', nested: { deep: ['s3cret'] } }),
@@ -54,7 +54,7 @@ test('secrets are taken out of messages and fields', () => {
   )
 })
 
-test('LOG_LEVEL that is none is refused with the ones there are', () => {
+test('rejects an unknown LOG_LEVEL and lists the valid ones', () => {
   expect([readLevel(undefined), readLevel('WARN')]).toEqual(['info', 'warn'])
   expect(() => readLevel('loud')).toThrow(
     'LOG_LEVEL: expected one of debug, info, warn, error, silent, got "loud"',

@@ -1,6 +1,6 @@
 /**
- * A workspace is copied for a worker while a command of the agent exchanges folders and files in it for links
- * to the outside. Nothing from outside comes along, and nothing there is changed.
+ * A workspace is copied for a worker while an agent's command swaps folders and files in it for links to the
+ * outside. The copy contains nothing from outside, and nothing outside changes.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { type CopiedFile, changedFiles, copyWorkspace } from '../../src/index.ts
 import { startSwapper, SWAPPER_PLACES } from '../swapper.ts'
 import { keepTrying, setTrap } from '../trap.ts'
 
-/** What stands in the files below a folder, links not followed. */
+/** The content of the files below a folder, without following links. */
 const textsBelow = (folder: string): string =>
   readdirSync(folder, { withFileTypes: true })
     .map(entry => {
@@ -68,7 +68,7 @@ test.each(SWAPPER_PLACES)(
   },
 )
 
-test('links that become files while their folder is copied are left out, and the copy goes on', async () => {
+test('a copy skips links that become files while their folder is copied', async () => {
   using trap = setTrap()
   const folder = join(trap.workspace, 'changing')
   mkdirSync(folder)

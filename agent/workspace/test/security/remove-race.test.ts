@@ -1,6 +1,6 @@
 /**
- * A tree is removed while a command of the agent exchanges folders in it for links to the outside. Nothing
- * outside goes with it.
+ * A tree is removed while an agent's command swaps folders in it for links to the outside. Nothing outside is
+ * removed.
  */
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,15 +11,15 @@ import { startSwapper, SWAPPER_PLACES } from '../swapper.ts'
 import { keepTrying, setTrap } from '../trap.ts'
 
 test.each(SWAPPER_PLACES)(
-  'a command %s that swaps folders for links gets nothing outside removed with its workspace',
+  'a command %s that swaps folders for links causes no removal outside its workspace',
   { timeout: rounds(120_000, 300_000) },
   async (where, boxed) => {
     using trap = setTrap()
     const victim = join(trap.workspace, 'victim')
-    // Out of the swapper's reach, or the test itself would write through an exchanged link.
+    // Out of the swapper's reach: otherwise the test itself would write through a swapped link.
     const planted = join(trap.base, 'planted')
     const plant = (): void => {
-      if (existsSync(victim)) return // A swap stopped the last removal: the next one continues it.
+      if (existsSync(victim)) return // A swap interrupted the last removal. The next one continues it.
       mkdirSync(join(planted, 'deep/d/sub'), { recursive: true })
       for (const name of ['key.txt', 'doomed.txt', 'sub/x.txt'])
         writeFileSync(join(planted, 'deep/d', name), '')
