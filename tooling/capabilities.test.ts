@@ -1,7 +1,7 @@
 /**
- * The turn is handed its capabilities as a table and knows none by name; a capability takes types of the turn
- * and nothing else. So a new capability is a folder and a row, and opens neither the turn nor another
- * capability's wiring.
+ * The turn receives its capabilities as a table and imports none by name. A capability imports only types of
+ * the turn. So a new capability is a folder and a row, without changes to the turn or to another capability's
+ * wiring.
  */
 import { expect, test } from 'vitest'
 import { readImports, readSources, resolveRelative, type SourceFile } from './workspace.ts'
@@ -34,7 +34,7 @@ const arrowsOf = (file: SourceFile): Arrow[] =>
     .map(({ specifier, isType }) => ({ from: file.path, to: resolveRelative(file.path, specifier), isType }))
 const arrows = sources.flatMap(arrowsOf)
 
-test('every capability folder is there', () => {
+test('every capability folder exists', () => {
   const folders = new Set(sources.map(file => folderOf(file.path)))
   expect(CAPABILITIES.filter(name => !folders.has(name))).toEqual([])
 })
@@ -43,7 +43,7 @@ test('the turn imports no capability', () => {
   expect(arrows.filter(({ from, to }) => folderOf(from) === 'turn' && isCapability(to))).toEqual([])
 })
 
-test('the worker around the turn names no capability either: it has the table', () => {
+test('the runner around the turn imports no capability either, only the table', () => {
   const table = `${HARNESS}capabilities.ts`
   const face = `${HARNESS}index.ts`
   expect(
@@ -51,7 +51,7 @@ test('the worker around the turn names no capability either: it has the table', 
   ).toEqual([])
 })
 
-test('a capability takes types of the turn, and nothing else', () => {
+test('a capability imports only types of the turn', () => {
   expect(
     arrows.filter(({ from, to, isType }) => isCapability(from) && folderOf(to) === 'turn' && !isType),
   ).toEqual([])

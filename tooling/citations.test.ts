@@ -1,6 +1,6 @@
 /**
- * Code and tests cite docs/contract.md by clause ("contract 7.3", "Promise 7.3: …"). This gate looks each
- * citation up, and refuses a citation of a document that is not in the repository.
+ * Code and tests cite docs/contract.md by clause ("contract 7.3", "Promise 7.3: …"). This gate checks that
+ * each cited clause exists, and rejects citations of documents that are not in the repository.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ const citationsIn = (path: string): string[] =>
   )
 const isKnown = (citation: string) => clauses.has(citation.slice(citation.lastIndexOf(' ') + 1))
 
-test('every clause that code cites is in the contract', () => {
+test('the contract has every clause that code cites', () => {
   const citations = code.flatMap(citationsIn)
   expect(citations.length).toBeGreaterThan(100)
   expect(citations.filter(citation => !isKnown(citation))).toEqual([])
@@ -57,13 +57,13 @@ test('every row of docs/promises.md cites a clause of the contract', () => {
   expect(unknown).toEqual([])
 })
 
-test('no comment cites a design or a specification that the repository does not have', () => {
+test('no comment cites a design or specification outside the repository', () => {
   const elsewhere =
     /\b[Dd]esign\s+(?:\*\s+)?(?:sections?\s+)?\d|\* .*\(spec[,;)]|\b[Ss]pec, [A-Z][a-z]+ ?[a-z]*[),;]|docs\/spec\//
   expect(code.filter(path => elsewhere.test(read(path)))).toEqual([])
 })
 
-test('a clause number is used once', () => {
+test('each clause number is used once', () => {
   const numbers = [...contract.matchAll(/^- (T?\d+\.\d+) /gm)].map(match => match[1])
   expect(numbers.length).toBe(new Set(numbers).size)
 })

@@ -41,10 +41,10 @@ const readers = listPackages()
   )
   .map(({ path }) => path)
 
-test('the date is read where a date is meant, and nowhere else', () => {
+test('only listed files read the system date', () => {
   expect(readers.filter(path => !(path in DATES))).toEqual([])
 })
 
-test('whatever may read the date still does', () => {
+test('every listed file reads the system date', () => {
   expect(Object.keys(DATES).filter(path => !readers.includes(path))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * What holds for an event type is stated once, on its row in agent/protocol/src/events.ts. A list of type
- * names elsewhere drifts when a type is added, and no compiler says so: this gate does.
+ * The properties of an event type are stated once, on its row in agent/protocol/src/events.ts. A list of type
+ * names elsewhere becomes outdated when a type is added, and no compiler reports it. This gate does.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,11 +11,11 @@ import { listPackages, readSources, root } from './workspace.ts'
 const quoted = `'(?:${EVENT_TYPES.map(type => type.replaceAll('.', String.raw`\.`)).join('|')})'`
 const prefixes = [...new Set(EVENT_TYPES.map(type => type.slice(0, type.indexOf('.'))))].join('|')
 
-/** An array of two names or more, and a regular expression over prefixes of names. */
+/** An array of two or more names, and a regular expression over name prefixes. */
 const LIST = new RegExp(String.raw`\[\s*(?:${quoted},?\s*){2,}\]`)
 const PATTERN = new RegExp(String.raw`/[^/\n]*\b(?:${prefixes})\\\.[^/\n]*/`)
 
-/** Benchmarks wait for a sequence of events; that is no fact about them. */
+/** Benchmarks wait for a sequence of events, which is not a property of their types. */
 const isBench = (path: string) => path.includes('/bench/')
 const isContract = (path: string) => path === 'agent/protocol/src/events.ts'
 
@@ -23,12 +23,12 @@ const sources = listPackages('agent')
   .flatMap(readSources)
   .filter(file => !file.isTest && !isBench(file.path) && !isContract(file.path))
 
-test('no list and no pattern of event names stands beside the contract', () => {
+test('no list or pattern of event names exists outside the event table', () => {
   expect(sources.length).toBeGreaterThan(300)
   expect(sources.filter(file => LIST.test(file.text) || PATTERN.test(file.text)).map(f => f.path)).toEqual([])
 })
 
-test('the gate sees a list and a pattern', () => {
+test('the gate detects a list and a pattern', () => {
   expect(LIST.test("new Set([\n  'llm.response',\n  'tool.result',\n])")).toBe(true)
   expect(PATTERN.test(String.raw`/^(llm\.|tool\.)/`)).toBe(true)
   expect(LIST.test("['llm.response']")).toBe(false)

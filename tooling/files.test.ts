@@ -1,4 +1,4 @@
-/** Sizes and habits that a reader should be able to count on in every source file. */
+/** Rules for sizes and style that apply to every source file. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { listPaths, root } from './workspace.ts'
 
 const maxLines = 600
 
-// Flat tables, which read better long than split.
+// Flat tables, which are more readable in one file.
 const longTables = new Set([
   'agent/protocol/src/events.ts',
   'agent/protocol/src/routes.ts',
@@ -21,14 +21,14 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const code = [...listPaths('agent'), ...listPaths('tune'), ...listPaths('tooling')].filter(isCode)
 const sources = code.filter(path => /^(?:agent|tune)\/[^/]+\/src\//.test(path) && !isTest(path))
 
-// Strings are blanked and comments removed, so that prose about a rule does not break it.
+// Blanks strings and removes comments, so that prose about a rule does not break it.
 const stripProse = (text: string) =>
   text.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''").replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')
 
 const filesMatching = (paths: string[], pattern: RegExp) =>
   paths.filter(path => pattern.test(stripProse(read(path))))
 
-test(`no file is longer than ${maxLines} lines, tables excepted`, () => {
+test(`no file except tables is longer than ${maxLines} lines`, () => {
   const long = code.map(path => [path, read(path).split('\n').length] as const)
   expect(long.filter(([path, lines]) => lines > maxLines && !longTables.has(path))).toEqual([])
 })
@@ -39,6 +39,6 @@ test('no test is skipped or run alone', () => {
   ).toEqual([])
 })
 
-test('no source file says any', () => {
+test('no source file uses the type any', () => {
   expect(filesMatching(sources, /:\s*any\b|\bas\s+any\b|<any>/)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** What changes the version of the fold, and what does not. */
+/** Which changes affect the version of the fold. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,13 +19,13 @@ const reached = `export const next = (at: number): number => at + 1
 export const other = (at: number): number => at - 1
 `
 
-test('the version that is written down is that of the code', async () => {
+test('the recorded version matches the code', async () => {
   const written = new URL('../agent/state/src/fold-version.ts', import.meta.url)
   expect(readFileSync(written, 'utf8')).toBe(await foldVersionModule())
 })
 
 /** Promise 8.6: A change of the fold's code changes its version; a comment does not. */
-test('a change of what the fold does, however deep, changes what is hashed, and nothing else does', async () => {
+test('the hash input changes with the code of the fold at any depth, and with nothing else', async () => {
   const before = await bundleOf({ 'entry.ts': entry, 'reached.ts': reached })
   const same = [
     reached.replaceAll('at', 'where'),
@@ -40,7 +40,7 @@ test('a change of what the fold does, however deep, changes what is hashed, and 
     expect(await bundleOf({ 'entry.ts': entry, 'reached.ts': text }), text).not.toBe(before)
 })
 
-test('the folds of capabilities, and the words the model is told of events, are among it', async () => {
+test('the hash input includes the folds of capabilities and the event texts for the model', async () => {
   const bundle = await bundleFold()
   for (const part of [
     'saga.step_begin',

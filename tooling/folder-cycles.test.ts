@@ -1,6 +1,6 @@
 /**
- * The folders of a package import each other one way, as packages do. A file beside the folders stands for
- * itself: the one that wires imports them all, and a small one may be imported by all.
+ * Folders of a package import each other in one direction, as packages do. A file beside the folders counts
+ * by itself: the wiring file imports all folders, and all folders may import a small shared file.
  */
 import { expect, test } from 'vitest'
 import { findCycle } from './cycles.ts'
@@ -24,6 +24,6 @@ function graphOf(pkg: string): Map<string, string[]> {
   return graph
 }
 
-test.each(listPackages())('the folders of agent/%s have no circle', pkg => {
+test.each(listPackages())('the folders of agent/%s have no import cycle', pkg => {
   expect(findCycle(graphOf(pkg))?.join(' → ')).toBeUndefined()
 })

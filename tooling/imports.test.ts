@@ -1,4 +1,6 @@
-/** Which way imports go. A rule that wants an exception means code in the wrong package. */
+/**
+ * The allowed directions of imports. A rule that needs an exception means that code is in the wrong package.
+ */
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
@@ -17,7 +19,7 @@ import {
   type Product,
 } from './workspace.ts'
 
-// A package may import the ones it lists here, and no other.
+// A package may import only the packages that it lists here.
 const agentArrows: Record<string, readonly string[]> = {
   protocol: [],
   state: ['protocol'],
@@ -57,7 +59,7 @@ const tuneArrows: Record<string, readonly string[]> = {
   cli: ['ops', 'native', 'program', 'models', 'weights', 'train', 'serve', 'bench', 'tooling'],
 }
 
-// No import leads from one product to the other: each only knows its own scope.
+// No import leads from one product to the other: each may use only its own scope.
 const products = {
   agent: { scope: '@cairn', arrows: agentArrows },
   tune: { scope: '@cairn-tune', arrows: tuneArrows },
@@ -66,7 +68,7 @@ const packages = (['agent', 'tune'] as const).flatMap(product =>
   listPackages(product).map(pkg => [product, pkg] as const),
 )
 
-// These run in a browser as well as in the server.
+// These packages run in a browser as well as in the server.
 const pure = ['protocol', 'state']
 const browserSafe = [...pure, 'client', 'web']
 const testOnly = [
@@ -88,13 +90,16 @@ function readDependencies(pkg: string, product: Product = 'agent'): string[] {
 
 function workspaceName(specifier: string, product: Product = 'agent'): string | undefined {
   const [scope, name] = specifier.split('/')
-  if (packageOf(specifier) === '@cairn/tooling') return 'tooling' // The one thing both products share.
+  if (packageOf(specifier) === '@cairn/tooling') return 'tooling' // The only shared package.
   if (scope === products[product].scope) return name
   return scope === '@cairn' || scope === '@cairn-tune' ? packageOf(specifier) : undefined
 }
-/** What a package names in its manifest beside its index is for tests and benches where it begins so. */
+/**
+ * Modules that a package's manifest exports beside its index are only for tests and benchmarks if they start
+ * with these names.
+ */
 const NOT_PUBLIC = /^(?:internal|test|bench)\//
-/** `cairn bench` is a command, and its code stands with the commands. */
+/** `cairn bench` is a command, so its code is with the commands. */
 const isBench = (path: string): boolean => /^agent\/app\/src\/(?:bench\/|cli\/bench\.ts)/.test(path)
 
 function namedBy(product: Product, pkg: string): string[] {
@@ -111,7 +116,7 @@ describe.each(packages)('%s/%s', (product, pkg) => {
   const describeAll = (found: typeof imports) =>
     found.map(({ file, specifier }) => `${file.path} imports ${specifier}`)
 
-  test('is named in the arrows, and its manifest asks for no other package', () => {
+  test('is listed in the arrows, and its manifest depends on no other package', () => {
     expect(Object.keys(arrows)).toContain(pkg)
     const asked = readDependencies(pkg, product).flatMap(name => workspaceName(name, product) ?? [])
     expect(asked.filter(name => !arrows[pkg]?.includes(name))).toEqual([])
@@ -136,7 +141,7 @@ describe.each(packages)('%s/%s', (product, pkg) => {
     expect(describeAll(wrong)).toEqual([])
   })
 
-  test('asks other packages for what they name as public', () => {
+  test('imports only public modules of other packages', () => {
     const wrong = imports.filter(({ specifier, file }) => {
       const [scope, name, ...parts] = specifier.split('/')
       if (scope !== products[product].scope || name === undefined) return false
@@ -147,7 +152,7 @@ describe.each(packages)('%s/%s', (product, pkg) => {
     expect(describeAll(wrong)).toEqual([])
   })
 
-  test('names its public modules, each of them', () => {
+  test('exports each of its public modules by name', () => {
     expect(namedBy(product, pkg).filter(name => name.includes('*'))).toEqual([])
   })
 
@@ -180,7 +185,7 @@ describe.each(packages)('%s/%s', (product, pkg) => {
     expect(findCycle(graph)?.join(' → ')).toBeUndefined()
   })
 
-  test('switches off no import rule by a comment', () => {
+  test('disables no import rule with a comment', () => {
     const wrong = sources.filter(({ text }) =>
       /(?:oxlint|eslint)-disable[^\n]*no-restricted-imports/.test(text),
     )
@@ -200,8 +205,8 @@ test.each(pure)('agent/%s depends on zod and its own arrow only', pkg => {
   expect(others).toEqual([])
 })
 
-// A command of the agent changes its workspace at any moment, so a path into one means nothing by the time it
-// is used: only agent/workspace, which opens name by name, has one in its hands.
+// A command of the agent can change its workspace at any moment, so a path into a workspace may be outdated
+// when it is used. Only agent/workspace, which opens names one by one, uses such paths.
 const opensByPath: Record<string, string> = {
   'agent/api/src/auth/signing-key.ts': 'the key in the data directory',
   'agent/api/src/routes/fork.ts': 'the directory of workspaces',
@@ -246,21 +251,21 @@ const opensByPath: Record<string, string> = {
   'agent/sessions/src/sealing.ts': 'the key of what is sealed, in the data directory',
 }
 
-test('a module that opens files by path is listed with what it opens, which is never in a workspace', () => {
+test('lists every module that opens files by path, with what it opens outside workspaces', () => {
   const found = ['sessions', 'harness', 'api']
     .flatMap(readSources)
     .filter(file => !file.isTest && readImports(file).some(found => /^(?:node:)?fs\b/.test(found.specifier)))
   expect(found.map(({ path }) => path).toSorted()).toEqual(Object.keys(opensByPath).toSorted())
 })
 
-test('no file or folder has a name that says nothing', () => {
+test('no file or folder has a generic name such as utils', () => {
   const vague = /(^|\/)(utils?|helpers?|common|lib|managers?)(\.[^/]*)?$/
   expect(
     [...listPaths('agent'), ...listPaths('tune'), ...listPaths('tooling')].filter(path => vague.test(path)),
   ).toEqual([])
 })
 
-test('finds a cycle and the way round it', () => {
+test('finds a cycle and its path', () => {
   expect(
     findCycle(
       new Map([
@@ -281,7 +286,7 @@ test('finds a cycle and the way round it', () => {
   ).toBeUndefined()
 })
 
-test('tells imports that vanish at run time from those that stay', () => {
+test('distinguishes type-only imports from run-time imports', () => {
   const text = `import type { A } from './a.ts'
 import { type B } from './b.ts'
 import type from './c.ts'

@@ -1,9 +1,9 @@
-/** What a person sees of the first `npm start`: how far the installation is. */
+/** The output of the first `npm start`: the progress of the installation. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-// @ts-expect-error Plain JavaScript, which an old Node can run.
+// @ts-expect-error Plain JavaScript, so that an old Node can run it.
 import { ensureInstalled, packagePaths } from './install.mjs'
 
 const LOCK = JSON.stringify({
@@ -18,7 +18,7 @@ const LOCK = JSON.stringify({
   },
 })
 
-/** Stands in for npm: one package lands, and the rest once it was told that this is known. */
+/** Simulates npm: installs one package, and the rest once the test has seen that progress. */
 const NPM = `
 const { existsSync, mkdirSync, writeFileSync } = require('node:fs')
 const put = name => {
@@ -33,14 +33,14 @@ const timer = setInterval(() => {
   writeFileSync('node_modules/.package-lock.json', '{"packages":{}}')
 }, 10)`
 
-test('only the packages that belong on this machine are counted', () => {
+test('counts only the packages for this machine', () => {
   expect(packagePaths(LOCK, { platform: 'linux', arch: 'x64' })).toEqual([
     'node_modules/one',
     'node_modules/two',
   ])
 })
 
-test('an installation tells how many packages are there while it runs, and is done once', async () => {
+test('reports the number of installed packages during an installation, and installs once', async () => {
   const root = mkdtempSync(join(tmpdir(), 'cairn-install-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   writeFileSync(join(root, 'package-lock.json'), LOCK)

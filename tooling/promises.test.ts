@@ -1,6 +1,6 @@
 /**
- * Promises stand above the tests that prove them, and docs/promises.md is generated from them. This gate
- * checks their form and place, and looks up each test that docs/security.md names.
+ * Promises are comments above the tests that prove them, and docs/promises.md is generated from them. This
+ * gate checks their form and position, and that each test named in docs/security.md exists.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,8 +11,8 @@ import { root } from './workspace.ts'
 type Proof = { promise: string; file: string; name: string }
 
 /**
- * Rows read `| promise | clause | file: test name |`; `before` so many columns stand in front of them. A case
- * of the log's conformance suite is a proof too: both stores run it.
+ * Rows have the form `| promise | clause | file: test name |`, after `before` further columns. A case of the
+ * log's conformance suite counts as a proof too: both stores run it.
  */
 function readProofs(page: string, before = 0): Proof[] {
   return page.split('\n').flatMap(line => {
@@ -28,7 +28,7 @@ function readProofs(page: string, before = 0): Proof[] {
 
 const page = readFileSync(join(root, 'docs/promises.md'), 'utf8')
 const threats = readFileSync(join(root, 'docs/security.md'), 'utf8')
-/** Rows read `| part | what was attacked | what holds now | file: test name |`. */
+/** Rows have the form `| part | what was attacked | what holds now | file: test name |`. */
 const attacks = readProofs(threats, 1)
 
 test('every row of the page names a proof', () => {
@@ -37,7 +37,7 @@ test('every row of the page names a proof', () => {
   expect(rows.length).toBeGreaterThan(20)
 })
 
-test('each promise is above a test and made once', () => {
+test('each promise is above a test and occurs once', () => {
   expect(readPromises().errors).toEqual([])
 })
 
@@ -50,7 +50,7 @@ test('the threat model names a test for each of its ten parts', () => {
 
 test.each(attacks)('$promise: $name', ({ file, name }) => {
   expect(existsSync(join(root, file)), `${file} does not exist`).toBe(true)
-  // Apostrophes may be escaped in the source of a test's name.
+  // Apostrophes may be escaped in the source of a test title.
   expect(readFileSync(join(root, file), 'utf8').replaceAll("\\'", "'")).toContain(name)
 })
 
@@ -75,7 +75,7 @@ describe(\`with \${name}\`, () => {
 })
 `
 
-test('the reader finds each promise with its clauses, file and test', () => {
+test('the parser finds each promise with its clauses, file and test', () => {
   const file = 'x.test.ts'
   expect(promisesIn({ path: file, text: SOURCE })).toEqual({
     promises: [
@@ -97,7 +97,7 @@ test.each([
     '/** Promise 2.2 has no colon. */\ntest("title", () => {})',
     'x.ts: "Promise 2.2 has no colon." is not "Promise <clause>: <text>"',
   ],
-])('the reader reports %j', (text, error) => {
+])('the parser reports %j', (text, error) => {
   expect(promisesIn({ path: 'x.ts', text })).toEqual({ promises: [], errors: [error] })
 })
 

@@ -1,6 +1,6 @@
 /**
- * Prose in documents is wrapped at 110 columns, as code is: a change of a word is then a change of a line.
- * Tables, headings, code blocks and what has no blank to break at are let through.
+ * Prose in documents is wrapped at 110 columns, as code is, so that a changed word changes one line. Tables,
+ * headings, code blocks and text without a space to break at are exempt.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,16 +9,16 @@ import { listPaths, root } from './workspace.ts'
 
 const MAX_COLUMNS = 110
 
-/** Pages that are written by `npm run gen`. */
+/** Pages that `npm run gen` writes. */
 const GENERATED = ['events', 'promises', 'tune/ops', 'tune/config', 'tune/recipes', 'tune/parameters'].map(
   name => `docs/${name}.md`,
 )
 
-/** Code and links are not broken: their blanks do not count. */
+/** Code and links are not broken: their spaces do not count. */
 const solid = (line: string): string =>
   line.replaceAll(/`[^`]*`|!?\[[^\]]*\]\([^)]*\)/g, text => text.replaceAll(' ', '_'))
 
-/** Wide, and has a blank where it could have been broken. */
+/** Whether the line is too wide and has a space where it could be broken. */
 const isTooWide = (line: string): boolean =>
   line.length > MAX_COLUMNS &&
   solid(line)
@@ -49,7 +49,7 @@ test(`prose is wrapped at ${MAX_COLUMNS} columns`, () => {
   expect(wide).toEqual([])
 })
 
-test('what is too wide is seen, and what cannot be broken is let through', () => {
+test('reports a line that is too wide, and accepts one that cannot be broken', () => {
   const long = 'word '.repeat(30)
   expect(wideLines(`${long}\n| ${long}|\n# ${long}\n\`\`\`\n${long}\n\`\`\`\n- ${long}`)).toEqual([1, 7])
   expect(wideLines(`- \`${long}\``)).toEqual([])

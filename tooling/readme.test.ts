@@ -1,6 +1,6 @@
 /**
- * The README and the pages under docs/ name nothing that is not there: relative links, files of the
- * repository, npm scripts and commands; and every family of the table has its page.
+ * The README and the pages under docs/ refer only to existing links, repository files, npm scripts and
+ * commands, and every family of the event table has its page.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ const pages = [
     .filter(file => file.endsWith('.md'))
     .map(file => join('docs', file)),
 ]
-/** Code may hold brackets that are no links. */
+/** Code may contain brackets that are not links. */
 const prose = (file: string): string =>
   readFileSync(join(root, file), 'utf8')
     .replaceAll(/```.*?```/gs, '')
@@ -24,7 +24,7 @@ const linksOf = (text: string): string[] =>
     target === undefined || /^(?:[a-z]+:|#)/.test(target) ? [] : [target.replace(/#.*$/, '')],
   )
 
-test.each(pages)('every link of %s names a file that is there', page => {
+test.each(pages)('every link of %s refers to an existing file', page => {
   expect(linksOf(prose(page)).filter(target => !existsSync(join(root, dirname(page), target)))).toEqual([])
 })
 
@@ -33,7 +33,7 @@ const matches = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].flatMap(([, found]) => found ?? [])
 
 const SCRIPTS = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts)
-/** The first word of each; `cairn-tune` has commands of two words. */
+/** The first word of each command; `cairn-tune` has commands of two words. */
 const namesIn = (folder: string): string[] =>
   listPaths(folder)
     .filter(path => path.endsWith('.ts'))
@@ -43,13 +43,13 @@ const COMMANDS: Record<string, readonly string[]> = {
   'cairn-tune': namesIn('tune/cli/src'),
 }
 
-test.each(pages)('every npm script that %s names is there', page => {
+test.each(pages)('every npm script that %s names exists', page => {
   expect(
     matches(read(page), /npm run (?:--silent |-s )?([\w:-]+)/g).filter(name => !SCRIPTS.includes(name)),
   ).toEqual([])
 })
 
-test.each(pages)('every file of the repository that %s names is there', page => {
+test.each(pages)('every repository file that %s names exists', page => {
   const named = matches(
     read(page).replaceAll(/\]\([^)\s]+\)/g, ']'),
     /(?<![\w./-])((?:agent|tune|docs|tooling|benchmarks|\.ci)\/[\w./-]*[\w/-])/g,
@@ -57,7 +57,7 @@ test.each(pages)('every file of the repository that %s names is there', page => 
   expect(named.filter(path => !existsSync(join(root, path)))).toEqual([])
 })
 
-test.each(pages)('every command that %s names is there', page => {
+test.each(pages)('every command that %s names exists', page => {
   const wrong = [...read(page).matchAll(/(?:npx |`)(cairn(?:-tune)?) ([a-z][a-z-]*)/g)].filter(
     ([, program = '', command = '']) => !COMMANDS[program]?.includes(command),
   )
@@ -71,7 +71,7 @@ const KINDS = {
   Explanation: 'Explanation',
 }
 
-/** The line below the title of a page, or of its marker of generated pages, that says what kind it is. */
+/** The line below a page's title, or below the marker of generated pages, that names its kind. */
 const kindOf = (page: string): string | undefined => /^\*(\S+)\. For /m.exec(read(page))?.[1]
 
 const indexed = read('docs/README.md')
@@ -90,6 +90,6 @@ test('the index lists every page once, in the section of its kind', () => {
   expect(wrong.map(({ page, section }) => `${page}: ${kindOf(page)}, listed under ${section}`)).toEqual([])
 })
 
-test('the README has at most two screens', () => {
+test('the README fits on two screens', () => {
   expect(read('README.md').split('\n').length).toBeLessThan(130)
 })

@@ -1,6 +1,6 @@
 /**
- * How long a source file and a function may be. What is longer stands below with the reason why it is
- * clearest long; an entry that is long no more fails.
+ * Maximum lengths of source files and functions. A longer one is listed below with the reason why it is
+ * clearest in one piece. An entry that is no longer too long fails the test.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { listPaths, root } from './workspace.ts'
 const MAX_FILE_LINES = 300
 const MAX_FUNCTION_LINES = 80
 
-/** Flat tables and lists: clearest in one piece. */
+/** Flat tables and lists, which are clearest in one piece. */
 const longTables: Record<string, string> = {
   'agent/protocol/src/events.ts': 'the table of event types',
   'agent/protocol/src/routes.ts': 'the table of routes',
@@ -21,7 +21,7 @@ const longTables: Record<string, string> = {
   'tune/train/src/problems/four-steps.ts': 'the templates of problems of four steps',
 }
 
-/** `path#function`, with the reason why it is clearest in one piece. */
+/** `path#function`, with the reason why the function is clearest in one piece. */
 const longFunctions: Record<string, string> = {
   'agent/log/src/change-row.ts#changeRow': 'a switch with a case for each kind of row',
   'agent/log/src/postgres/row-changes.ts#changeRow': 'a switch with a case for each kind of row',
@@ -49,16 +49,16 @@ describe.each([
   ['file', MAX_FILE_LINES, longFiles, longTables],
   ['function of agent/', MAX_FUNCTION_LINES, tooLong, longFunctions],
 ] as const)('a source %s has at most %i lines', (_what, _most, long, reasons) => {
-  test('or a reason', () => {
+  test('lists a reason for each longer one', () => {
     expect(long.filter(name => !Object.hasOwn(reasons, name))).toEqual([])
   })
 
-  test('and no reason is given for one that is short', () => {
+  test('lists no reason for a short one', () => {
     expect(Object.keys(reasons).filter(name => !long.includes(name))).toEqual([])
   })
 })
 
-test('functions are found with the names they have', () => {
+test('finds functions by name', () => {
   const text = `export function declared() {\n}
 const arrow = () => 1
 const table = { method() {\n\n}, row: function () {} }`

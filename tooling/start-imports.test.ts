@@ -1,7 +1,6 @@
 /**
- * What a service loads before anybody uses it is paid by every service: in its start, and in its memory. So
- * the SDKs of vendors, platforms and protocols are loaded with their first use, and this list is all that is
- * there from the beginning.
+ * Every service pays for what it loads at start, in start time and memory. So the SDKs of vendors, platforms
+ * and protocols are loaded on first use, and this list has all packages that are loaded at start.
  */
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -13,7 +12,7 @@ const AT_THE_START = ['croner', 'jose', 'node-diff3', 'prom-client', 'undici', '
 
 type Exports = Record<string, string>
 
-/** The source of a module of ours, by the name that others import it by. */
+/** The source of one of our modules, by its import specifier. */
 function sourceOf(specifier: string): string {
   const folder = `agent/${packageOf(specifier).replace('@cairn/', '')}`
   const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
@@ -42,16 +41,16 @@ function loadsOf(entry: string): { folders: string[]; packages: string[] } {
     }
   }
   walk(entry)
-  // The folders of our own modules, such as agent/api/src/auth.
+  // The folders of our modules, such as agent/api/src/auth.
   const folders = new Set([...seen].map(path => path.split('/').slice(0, -1).join('/')))
   return { folders: [...folders].toSorted(), packages: [...packages].toSorted() }
 }
 
-test('a service that nobody uses has loaded these packages, and no SDK', () => {
+test('an unused service has loaded only the listed packages, and no SDK', () => {
   expect(loadsOf('agent/app/src/main.ts').packages).toEqual(AT_THE_START)
 })
 
-/** Sources that such a command may load: of the API only how a token is made. */
+/** Sources that such a command may load: of the API only the code that creates a token. */
 const LIGHT = /^agent\/(?:app|client|protocol|workspace)\/|^agent\/api\/src\/auth$/
 
 const CALLS_A_SERVER = [
@@ -68,7 +67,7 @@ const CALLS_A_SERVER = [
 ]
 
 test.each(['main', ...CALLS_A_SERVER, 'schedules', 'session-verbs', 'workers'])(
-  'the command line loads %s.ts without what makes a server',
+  'the command line loads %s.ts without server code',
   name => {
     const { folders, packages } = loadsOf(`agent/app/src/cli/${name}.ts`)
     expect(packages.filter(each => !['eventsource-parser', 'jose', 'zod'].includes(each))).toEqual([])

@@ -1,5 +1,5 @@
 /**
- * The groups of the end-to-end tests: whatever opens a browser is a page test, wherever it lies. Test files
+ * The groups of the end-to-end tests: a test that opens a browser is a page test, in any folder. Test files
  * of a group share a process.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,19 +14,19 @@ const groups = testGroups()
 const grouped = Object.values(groups).flat()
 const e2eFiles = ['agent/app/e2e', 'tune/cli/e2e', 'tooling/e2e'].flatMap(listPaths)
 
-test('every end-to-end test is in one group, and every name in a group is a file', () => {
+test('every end-to-end test is in one group, and every group entry is a file', () => {
   expect(grouped.toSorted()).toEqual(e2eFiles.filter(path => path.endsWith('.test.ts')).toSorted())
   expect(grouped.filter(path => !existsSync(join(root, path)))).toEqual([])
 })
 
-test('vitest runs these groups and no others beside the unit tests', () => {
+test('vitest runs exactly these groups and the unit tests', () => {
   const projects = (config.test?.projects ?? []) as { test: { name: string; include: string[] } }[]
   const listed = projects.map(({ test: { name, include } }) => [name, include])
   expect(Object.fromEntries(listed)).toEqual({ unit: expect.any(Array) as unknown, ...groups })
 })
 
-test('an end-to-end test that opens pages is in no group without a browser', () => {
-  // Other than the groups are made: by the words that open a page, not by imports.
+test('no group without a browser contains a test that opens pages', () => {
+  // Unlike the assignment to groups, which follows imports, this looks for the calls that open a page.
   const opensPages = (path: string): boolean =>
     /\bopenBrowser\(|\bchromium\.launch\(|\bopenPage\(/.test(readFileSync(join(root, path), 'utf8'))
   const tests = e2eFiles.filter(path => path.endsWith('.test.ts') && opensPages(path))
@@ -35,7 +35,7 @@ test('an end-to-end test that opens pages is in no group without a browser', () 
   expect(tests.filter(path => [...groups.e2e, ...groups.faults].includes(path))).toEqual([])
 })
 
-test('a page test is found by any import of the browser helper', () => {
+test('detects a page test by any import of the browser helper', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-groups-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const files: Record<string, string> = {
@@ -66,7 +66,9 @@ test('a page test is found by any import of the browser helper', () => {
   expect(e2e).toEqual(['agent/app/e2e/in-a-comment.test.ts', 'agent/app/e2e/types-alone.test.ts'])
 })
 
-/** A variable that stayed set once moved the cache of kernels, and every later file compiled them again. */
+/**
+ * A variable that stayed set once moved the kernel cache, and every later file compiled the kernels again.
+ */
 test('a test file sets environment variables only until it ends', () => {
   const files = ['agent', 'tune', 'tooling'].flatMap(listPaths).filter(path => path.endsWith('.test.ts'))
   expect(files).toContain('tune/train/test/preferences.test.ts')

@@ -1,6 +1,6 @@
 /**
- * What a thread loads is paid again in each: the contract's schemas take 120 ms of CPU and 10 MB. The threads
- * of the embedded store validate nothing, so they take the part of the contract that has no schemas.
+ * Each thread pays again for what it loads: the contract's schemas take 120 ms of CPU and 10 MB. The threads
+ * of the embedded store validate nothing, so they import the part of the contract without schemas.
  */
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -11,7 +11,7 @@ import { readImports, resolveRelative, root } from './workspace.ts'
 const THREADS = ['writer-thread.ts', 'search/search-thread.ts', 'check-thread.ts']
 const WORDS = 'agent/protocol/src/words.ts'
 
-/** Packages that a module loads, its own files and the contract's words looked through. */
+/** Packages that a module loads directly, through its own files, or through the contract's words. */
 function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>()
   const packages = new Set<string>()
@@ -36,6 +36,6 @@ test.each(THREADS)('%s loads no schema and no package', thread => {
   expect(files).toContain('agent/protocol/src/event-facts.ts')
 })
 
-test('the walk sees what a module loads', () => {
+test('the walk finds what a module loads', () => {
   expect([...loadedBy('agent/protocol/src/facts.ts').packages]).toEqual(['zod'])
 })

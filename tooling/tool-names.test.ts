@@ -1,6 +1,6 @@
 /**
- * A policy that names a tool which does not exist is refused at the start, so the list of tools must be
- * complete: every tool that the sources define is on it, and nothing else.
+ * A policy that names an unknown tool is rejected at start, so the list of tools must be complete: it has
+ * exactly the tools that the sources define.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const all = (pattern: RegExp, text: string): string[] =>
   [...text.matchAll(pattern)].map(([, found]) => found!)
 const sourceOf = (path: string): string => sources.find(each => each.path === path)?.text ?? ''
 
-test('the list has every tool that the sources define, and no other', () => {
+test('the list has exactly the tools that the sources define', () => {
   const constants = new Map(
     sources.flatMap(({ text }) =>
       [...text.matchAll(/const ([A-Z_]+) = '([a-z_]+)'/g)].map(([, name, value]) => [name!, value!] as const),
@@ -32,7 +32,7 @@ test('the list has every tool that the sources define, and no other', () => {
   expect([...TOOL_NAMES].toSorted()).toEqual([...new Set([...defined, ...ofBrowser, ...ofDemo])].toSorted())
 })
 
-test('the list has every permission that a coding agent may ask for, and no other', () => {
+test('the list has exactly the permissions that a coding agent may request', () => {
   const text = sourceOf('agent/harness/src/code/permissions.ts')
   const kinds = all(/'([a-z]+)'/g, /KINDS: readonly ToolKind\[\] = \[([^\]]+)\]/.exec(text)?.[1] ?? '')
   expect([...CODE_PERMISSIONS].toSorted()).toEqual([...kinds, 'push'].map(kind => `code.${kind}`).toSorted())

@@ -1,4 +1,4 @@
-/** Every text of the page is in its catalogue, agent/web/src/words: it is reviewed and translated there. */
+/** Every text of the page is in its catalogue, agent/web/src/words, where it is reviewed and translated. */
 import { expect, test } from 'vitest'
 import { visibleTexts } from './visible-text.ts'
 import { readSources } from './workspace.ts'
@@ -13,12 +13,12 @@ const sources = readSources('web').filter(
   ({ path, isTest }) => !isTest && !path.includes('/src/words/') && !(path in EXEMPT),
 )
 
-test('components have no visible texts of their own', () => {
+test('components contain no visible texts', () => {
   const found = sources.flatMap(({ path, text }) => visibleTexts(path, text).map(each => `${path}:${each}`))
   expect(found).toEqual([])
 })
 
-test('a text is found wherever a component can draw or read it aloud', () => {
+test('finds a text wherever a component can show it or expose it to a screen reader', () => {
   const component = `
     const states = { idle: 'Idle', end: 'no prose' }
     export const Example = ({ n, isOpen }) => (

@@ -1,6 +1,6 @@
 /**
- * No line of code, strings and comments included, is wider than 110 columns. What cannot be broken is let
- * through: the name of a test, which docs/promises.md quotes, a pattern, the path of a drawing.
+ * No line of code, including strings and comments, is wider than 110 columns. Lines that cannot be broken are
+ * exempt: a test title, which docs/promises.md quotes, a regular expression, and the path of a drawing.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const isChecked = (path: string): boolean =>
   /\.(?:ts|tsx|mjs|css|cc|cpp|h|hpp|cu|cuh)$/.test(path) && !path.includes('/generated/')
 
 const LET_THROUGH = [
-  /** The name of a test, of a table of tests, or of a row of one. */
+  /** The title of a test, of a table of tests, or of a row of one. */
   /^\s*(?:\]\)\(|(?:test|it|describe)\b[^'"`]*\()?\s*(['"`]).*\1(?:,|\)|:)[^'"`]*$/,
   /^\s*\/.*\/[a-z]*[,;.)]*(?:test\($)?$/,
   /<path d="/,

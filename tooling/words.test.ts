@@ -1,7 +1,6 @@
 /**
- * The field's words. docs/glossary.md lists the words that are not used; this gate counts them, with phrases
- * that read like a translation, in everything that people read. A count may fall and never rise: lower the
- * limit when you remove some.
+ * The field's terms. docs/glossary.md lists the words to avoid. This gate counts them, and phrases that read
+ * like a translation, in all text for readers. A count may only fall: lower the limit when you remove some.
  */
 import { expect, test } from 'vitest'
 import { AREAS, type Area, OPENING, findWords, oldWords } from './words.ts'
@@ -18,7 +17,7 @@ const MAX: Record<Area, number> = {
 
 const found = findWords()
 
-test.each(AREAS)('%s use the words of the glossary', area => {
+test.each(AREAS)('%s use the terms of the glossary', area => {
   const here = found.filter(hit => hit.area === area)
   const shown = here.slice(0, 40).map(({ path, line, word }) => `${path}:${line}: ${word}`)
   expect(here.length, `${shown.join('\n')}\n`).toBeLessThanOrEqual(MAX[area])
@@ -34,11 +33,11 @@ test.each([
   ['A text box and a checkbox', []],
   ['Nobody was told, so it goes on.', ['Nobody', 'told', 'goes on']],
   ['A dead letter of `box`', ['dead letter']],
-])('finds the words of %s', (text, words) => {
+])('finds the terms of %s', (text, words) => {
   expect([...text.replaceAll(/`[^`]*`/g, '').matchAll(oldWords())].map(([word]) => word)).toEqual(words)
 })
 
-test('a comment may not open with a bare pronoun or preposition', () => {
+test('rejects a comment that starts with a bare pronoun or preposition', () => {
   expect(
     ['Of a whole stream: what is queued.', 'Those, and the rest.', 'Nobody waits.'].every(text =>
       OPENING.test(text),

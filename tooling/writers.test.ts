@@ -1,7 +1,4 @@
-/**
- * One type, one writer: each producer's writer is taken in exactly one module, and nothing else makes an
- * event.
- */
+/** One type, one writer: exactly one module uses each producer's writer, and no other code creates events. */
 import { expect, test } from 'vitest'
 import { EVENTS, EVENT_TYPES, isWritten, NOT_BUILT, PRODUCERS } from '@cairn/protocol'
 import { listPackages, readSources } from './workspace.ts'
@@ -17,13 +14,13 @@ for (const { path, text } of listPackages()
 }
 
 test.each(PRODUCERS.filter(producer => producer !== 'none'))(
-  'the writer of %s is taken in exactly one module, or its module is not built',
+  'exactly one module uses the writer of %s, unless its module is not built yet',
   producer => {
     expect(writers.get(producer) ?? []).toHaveLength(NOT_BUILT.includes(producer) ? 0 : 1)
   },
 )
 
-test('nobody takes the writer of the reserved types, nor one that no producer has', () => {
+test('no module uses the writer of the reserved types or of an unknown producer', () => {
   expect(
     [...writers.keys()].filter(
       producer => producer === 'none' || !(PRODUCERS as readonly string[]).includes(producer),
@@ -32,7 +29,7 @@ test('nobody takes the writer of the reserved types, nor one that no producer ha
 })
 
 /** Promise 10.2: The reference marks exactly the event types that no module writes yet. */
-test('docs and OpenAPI mark exactly the types that nothing writes: the module of a writer names each type it writes', () => {
+test('docs and OpenAPI mark exactly the types that no module writes', () => {
   const named = EVENT_TYPES.filter(type =>
     (writers.get(EVENTS[type].producer) ?? []).some(path =>
       // Matches an argument, not EventData<'…'> or EventDraft<'…'>.

@@ -1,6 +1,7 @@
 /**
  * The loop between the two products (docs/loop.md): a session that a person rated good becomes training data,
- * the data an adapter, the adapter the model of the next session. Only their command lines and HTTP are used.
+ * the data becomes an adapter, and the adapter is the model of the next session. The test uses only the
+ * command lines and HTTP.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +21,7 @@ type Answered = {
 const QUESTION = 'Where do we moor?'
 const ANSWER = 'Noted: berth 7.'
 const NOTE = { path: 'mooring.txt', content: 'berth 7' }
-/** One tool, so that the model's prompt is short; drawn greedily, so that the same prompt has one answer. */
+/** One tool, so that the model's prompt is short. Greedy decoding, so that the same prompt has one answer. */
 const AGENTS = { assistant: { system: 'You keep notes.', tools: ['write_file'], temperature: 0 } }
 const SCENARIO = {
   rules: [
@@ -32,14 +33,14 @@ const SCENARIO = {
   ],
 }
 
-/** A directory with a cairn.yaml (JSON is YAML) and a server of its own. */
+/** A directory with a cairn.yaml (JSON is YAML) and its own server. */
 function placeOf(directory: string, models: object): ProgramOptions {
   mkdirSync(directory)
   writeFileSync(join(directory, 'cairn.yaml'), JSON.stringify({ models, agents: AGENTS }))
   return { cwd: directory, env: { PORT: '0', HOST: '127.0.0.1' } }
 }
 
-/** Asks in a new session and gives its whole log. */
+/** Asks in a new session and returns its whole log. */
 async function ask(place: ProgramOptions): Promise<{ session: string; events: LoggedEvent[] }> {
   const { session_id, status } = JSON.parse(await run('cairn', ['send', '--json', QUESTION], place)) as {
     session_id: string
@@ -51,7 +52,7 @@ async function ask(place: ProgramOptions): Promise<{ session: string; events: Lo
 }
 const answersOf = (events: readonly LoggedEvent[]) =>
   events.filter(event => event.type === 'llm.response').map(({ id, data }) => ({ id, ...(data as Answered) }))
-/** Calls and text; ids differ, and so does the white space of JSON. */
+/** Calls and text. Ids differ, and so does the whitespace of JSON. */
 const said = ({ message }: Answered) => ({
   text: message.content,
   calls: (message.tool_calls ?? []).map(call => [
@@ -61,12 +62,12 @@ const said = ({ message }: Answered) => ({
 })
 
 /** Promise 10.11, T6: An adapter trained on an exported good answer gives that answer in the next session. */
-test('an answer rated good is exported, trained, served and given again by the adapter, tool call and all', async () => {
+test('an adapter trained on an exported good answer gives that answer again, with its tool call', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-loop-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))
   const here: ProgramOptions = { cwd: directory }
 
-  // A session with a tool call, answered by the scripted model; a person rates the answer.
+  // A session with a tool call by the scripted model. A person rates the answer.
   const before = placeOf(join(directory, 'before'), {
     default: 'demo/scripted',
     providers: { demo: { kind: 'scripted', scenario: './scenario.yaml' } },
@@ -79,7 +80,7 @@ test('an answer rated good is exported, trained, served and given again by the a
   await run('cairn', ['export', '--all', '--format', 'sft', '--out', join(directory, 'rated.jsonl')], before)
   await first.stop()
 
-  // The same file, as it is, trains an adapter of a model that knows nothing.
+  // The same file, unchanged, trains an adapter for an untrained model.
   await run('cairn-tune', ['model', 'new', 'base', '--shape', 'tiny'], here)
   await run(
     'cairn-tune',
@@ -134,7 +135,7 @@ test('an answer rated good is exported, trained, served and given again by the a
     here,
   )
 
-  // The base alone says something else.
+  // The base alone gives a different answer.
   const asked = JSON.stringify({
     model: 'base',
     messages: [{ role: 'user', content: QUESTION }],
@@ -150,7 +151,7 @@ test('an answer rated good is exported, trained, served and given again by the a
   ).json()) as { choices: { message: { content: string } }[] }
   expect(base.choices[0]!.message.content).not.toContain('berth')
 
-  // The adapter is the model of another server's sessions.
+  // The adapter is the model of sessions on another server.
   const after = placeOf(join(directory, 'after'), {
     default: 'ours/rated',
     providers: { ours: { kind: 'openai', base_url: `${model.url}/v1` } },

@@ -1,6 +1,6 @@
 /**
- * The loop goes on with ratings that disagree (docs/loop.md): an answer rated down and one rated up become a
- * pair, the pair changes the adapter, and the next session gives the answer that was rated up.
+ * The loop with contrary ratings (docs/loop.md): an answer rated down and one rated up become a pair, the
+ * pair changes the adapter, and the next session gives the answer that was rated up.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ function serveAnswers(
   return serve('cairn', [], place)
 }
 
-/** A session with this question, whose answer a person rates up; its id. */
+/** Starts a session with this question and rates its answer up. Returns the session id. */
 async function ratedUp(place: ProgramOptions, question: string): Promise<string> {
   const sent = await run('cairn', ['send', '--json', question], place)
   const { session_id } = JSON.parse(sent) as { session_id: string }
@@ -41,7 +41,7 @@ async function ratedUp(place: ProgramOptions, question: string): Promise<string>
   return session_id
 }
 
-/** Trains an adapter with settings that learn one answer by heart. */
+/** Trains an adapter with settings that memorize one answer. */
 const train = (
   place: ProgramOptions,
   dataset: string,
@@ -78,7 +78,7 @@ test('a rating down and a rating up become a pair, and the next session gives th
     providers: { demo: { kind: 'scripted', scenario: './scenario.yaml' } },
   })
 
-  // What the model was taught by sessions that were rated good then.
+  // The model after training on sessions rated good earlier.
   let server = await serveAnswers(sessions, { [QUESTION]: WRONG, [OTHER_QUESTION]: RIGHT })
   const first = await ratedUp(sessions, QUESTION)
   await ratedUp(sessions, OTHER_QUESTION)

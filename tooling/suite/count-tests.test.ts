@@ -27,7 +27,7 @@ function count(...reports: string[]): { lines: string[]; code: number | null } {
 }
 const counted = (...testResults: object[]) => count(JSON.stringify({ testResults }))
 
-test('a test that passed on retry is reported as flaky with its first failure, and counts as passed', () => {
+test('reports a test that passed on retry as flaky with its first failure, and counts it as passed', () => {
   const { lines, code } = counted(
     file('a.test.ts', [
       {
@@ -47,7 +47,7 @@ test('a test that passed on retry is reported as flaky with its first failure, a
   expect(code).toBe(0)
 })
 
-test('failed tests, and files that do not load, are named just before the count and fail the run', () => {
+test('names failed tests and files that do not load before the count, and fails the run', () => {
   const { lines, code } = counted(
     file(
       'a.test.ts',
@@ -76,7 +76,7 @@ test.each([
   expect(count(report)).toEqual({ lines: ['0 passed, 0 failed, 0 skipped'], code: 1 })
 })
 
-test('several reports are counted together, and an empty one among them fails the run', () => {
+test('counts several reports together, and an empty one fails the run', () => {
   const one = JSON.stringify({ testResults: [file('a.test.ts', [{ status: 'passed', fullName: 'works' }])] })
   expect(count(one, one)).toEqual({ lines: ['2 passed, 0 failed, 0 skipped'], code: 0 })
   expect(count(one, '')).toEqual({ lines: ['1 passed, 0 failed, 0 skipped'], code: 1 })

@@ -7,18 +7,18 @@ const runs = (changed: string[] | null, known: Record<string, string> = passed):
     .filter(({ run }) => run)
     .map(({ suite }) => suite)
 
-test('a machine that knows no success, or another history, runs everything', () => {
+test('runs everything without a recorded success or with a different history', () => {
   const everything = ['agent', 'tune', 'faults', 'cuda']
   expect(runs([], {})).toEqual(everything)
   expect(runs(null)).toEqual(everything)
 })
 
-test('a change that both products may depend on runs everything', () => {
+test('runs everything after a change that both products may depend on', () => {
   for (const path of ['package-lock.json', 'vitest.config.ts', 'tooling/run.mjs', '.ci/run', 'README.md'])
     expect(runs([path]), path).toEqual(['agent', 'tune', 'faults', 'cuda'])
 })
 
-test('a change of one product leaves out the suite of the other', () => {
+test('skips the suite of the other product after a change of one product', () => {
   expect(runs(['agent/log/src/commit.ts'])).toEqual(['agent', 'faults'])
   expect(runs(['agent/web/src/main.tsx'])).toEqual(['agent'])
   expect(runs(['agent/log/src/commit.test.ts'])).toEqual(['agent'])
@@ -29,6 +29,6 @@ test('a change of one product leaves out the suite of the other', () => {
   expect(runs(['agent/log/src/commit.ts', 'tune/cli/src/main.ts'])).toEqual(['agent', 'tune', 'faults'])
 })
 
-test('without a change every suite is left out', () => {
+test('skips every suite without a change', () => {
   expect(runs([])).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countFilters, queryOf, readFilters } from './session-filters.ts'
 
-test('what an address says that is no filter is nobody’s, and what is wrong is none', () => {
+test('ignores URL parameters that are not filters and invalid filter values', () => {
   expect(
     readFilters({ q: ' ', state: 'busy', cost: '-1', age: '2d', sort: 'created', archived: 'no', id: 7 }),
   ).toEqual({})
@@ -18,7 +18,7 @@ test('what an address says that is no filter is nobody’s, and what is wrong is
   expect(countFilters(readFilters({ ...filters, id: 7 }))).toBe(4)
 })
 
-test('the same filters are the same question for an hour', () => {
+test('the same filters yield the same query for an hour', () => {
   const now = Date.UTC(2026, 10, 23, 10, 59)
   expect(queryOf({ age: '1d' }, now)).toEqual({
     status: 'active,paused,completed,failed',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { describeError } from '../src/api.ts'
 
-test('a part of the page that cannot be loaded is said in plain words, whatever the browser says', () => {
+test('describes a part of the page that fails to load in plain words, in every browser', () => {
   for (const message of [
     'Unable to preload CSS for /assets/inbox-page-1a2b.css',
     'Failed to fetch dynamically imported module: http://127.0.0.1/assets/x.js',

@@ -28,7 +28,7 @@ test.each([
   expect(commandOf(key(name), 'grid')).toBe(command)
 })
 
-test('on a button or a link the letters work and the keys that scroll or press things do not', () => {
+test('on a button or link, letter keys work, and keys that scroll or activate do not', () => {
   expect(['j', '/', 'g', 'f', '?', 'Escape'].map(name => commandOf(key(name), 'control'))).toEqual([
     'down',
     'search',
@@ -45,7 +45,7 @@ test('on a button or a link the letters work and the keys that scroll or press t
   ])
 })
 
-test('where nothing has the focus, every key means what it means in the grid', () => {
+test('without a focused element, every key works as in the grid', () => {
   expect(['ArrowDown', 'Enter', 'Home', 'PageDown'].map(name => commandOf(key(name), 'page'))).toEqual([
     'down',
     'open',

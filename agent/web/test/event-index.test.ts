@@ -38,7 +38,7 @@ const turn = (first: number) => [
   at(first + 5, 'session.complete'),
 ]
 
-test('without a filter every event is a row, and a turn has a head before the message that began it', () => {
+test('without a filter every event is a row, and a turn has a header before its first message', () => {
   const index = indexOf([...turn(1), ...turn(7)])
   expect(index.rows.map(key => [indexOfKey(key), kindOfKey(key)])).toEqual([
     [0, TURN],
@@ -59,7 +59,7 @@ test('without a filter every event is a row, and a turn has a head before the me
   expect(index.matching).toBe(12)
 })
 
-test('missing ids are a gap row before the event that follows them', () => {
+test('missing ids are a gap row before the next event', () => {
   const index = indexOf([at(3, 'llm.thinking'), at(4, 'llm.request'), at(58, 'llm.response')])
   expect(index.rows).toEqual([
     keyOf(0, GAP),
@@ -75,13 +75,13 @@ test('missing ids are a gap row before the event that follows them', () => {
   ])
 })
 
-test('a filtered list shows no gaps, and a turn head only where something of the turn is shown', () => {
+test('a filtered list shows no gaps, and a turn header only if it shows an event of the turn', () => {
   const index = indexOf([...turn(1), ...turn(20)], { families: new Set(['tools']) })
   expect(index.rows.map(kindOfKey)).toEqual([TURN, EVENT, EVENT, TURN, EVENT, EVENT])
   expect(ids(index)).toEqual([3, 4, 22, 23])
 })
 
-test('families and types widen, the text narrows', () => {
+test('families and types add events, the text narrows them', () => {
   const events = turn(1)
   expect(ids(indexOf(events, { families: new Set(['tools']), types: new Set(['llm.response']) }))).toEqual([
     3, 4, 5,
@@ -93,7 +93,7 @@ test('families and types widen, the text narrows', () => {
   expect(ids(indexOf(events, { text: 'no such thing' }))).toEqual([])
 })
 
-test('deltas are folded into the response after them until they are asked for, and are not counted', () => {
+test('folds deltas into the next response until they are requested, and does not count them', () => {
   const events = [at(1, 'llm.request'), at(2, 'llm.delta'), at(3, 'llm.delta'), at(4, 'llm.response')]
   const index = indexOf(events)
   expect(ids(index)).toEqual([1, 4])
@@ -101,11 +101,11 @@ test('deltas are folded into the response after them until they are asked for, a
   expect(foldedBefore(index, 3)).toEqual({ count: 2, before: events[0] })
   expect(ids(indexOf(events, { showsDeltas: true }))).toEqual([1, 2, 3, 4])
   expect(foldedBefore(indexOf(events, { showsDeltas: true }), 3).count).toBe(0)
-  // Who asks for the type by its name means it.
+  // A filter by the type's name includes it.
   expect(ids(indexOf(events, { types: new Set(['llm.delta']) }))).toEqual([2, 3])
 })
 
-test('events that arrive one by one, in slices, make the same rows as all at once', () => {
+test('events that arrive one by one, in slices, yield the same rows as all at once', () => {
   const events = Array.from({ length: 300 }, (_, i) => turn(1 + i * 8)).flat()
   for (const filter of [
     NO_FILTER,
@@ -124,7 +124,7 @@ test('events that arrive one by one, in slices, make the same rows as all at onc
   }
 })
 
-test('a new filter is applied in slices and says how much is left', () => {
+test('a new filter is applied in slices and reports the remaining work', () => {
   const index = indexOf(
     Array.from({ length: 1000 }, (_, i) => at(i + 1, i % 2 ? 'llm.request' : 'llm.delta')),
   )
@@ -136,21 +136,21 @@ test('a new filter is applied in slices and says how much is left', () => {
   expect(index.matching).toBe(500)
 })
 
-test('an event that the stream repeats is passed over', () => {
+test('ignores an event that the stream repeats', () => {
   const index = indexOf(turn(1))
   index.append(turn(1))
   index.scan(never)
   expect(index.events).toHaveLength(6)
 })
 
-test('an id or a row is found by bisection, and the nearest one after it when it is not there', () => {
+test('finds an id or a row by binary search, or else the next one', () => {
   const index = indexOf([at(1, 'llm.request'), at(5, 'llm.response'), at(9, 'turn.summary')])
   expect([1, 2, 5, 9, 10].map(id => indexOfId(index.events, id))).toEqual([0, 1, 1, 2, 3])
   expect(positionOf(index.rows, keyOf(1, EVENT))).toBe(2)
   expect(positionOf(index.rows, keyOf(9, EVENT))).toBe(index.rows.length)
 })
 
-test('crashes, recoveries and failures are remembered as alarms, and families are counted', () => {
+test('records crashes, recoveries and failures as alarms, and counts families', () => {
   const index = indexOf([
     at(1, 'user.message'),
     at(2, 'harness.crash'),

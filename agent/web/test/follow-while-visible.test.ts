@@ -6,7 +6,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** A page whose visibility the test sets, and what it holds. */
+/** A page whose visibility the test sets, and the number of its subscriptions. */
 function openPage(visibilityState: 'visible' | 'hidden', isWanted?: () => boolean) {
   vi.useFakeTimers()
   const page = Object.assign(new EventTarget(), { visibilityState })
@@ -27,7 +27,7 @@ function openPage(visibilityState: 'visible' | 'hidden', isWanted?: () => boolea
 }
 
 /** Promise 4.23: A hidden page releases its streams. */
-test('a page gives its streams back 20 s after it was hidden, and takes them again when it is seen', () => {
+test('a page releases its streams 20 s after it was hidden, and opens them again when visible', () => {
   const page = openPage('visible')
   page.show('hidden')
   vi.advanceTimersByTime(19_000)
@@ -40,13 +40,13 @@ test('a page gives its streams back 20 s after it was hidden, and takes them aga
   expect(page.held()).toBe(0)
 })
 
-test('a page that is opened in a background tab keeps nothing', () => {
+test('a page opened in a background tab keeps no stream', () => {
   const page = openPage('hidden')
   vi.advanceTimersByTime(20_000)
   expect(page.held()).toBe(0)
 })
 
-test('what is wanted while hidden is kept for as long as it is wanted', () => {
+test('a hidden page keeps a stream as long as it is wanted', () => {
   let isWanted = true
   const page = openPage('hidden', () => isWanted)
   vi.advanceTimersByTime(100_000)

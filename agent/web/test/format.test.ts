@@ -55,7 +55,7 @@ test.each([
   [1_572_864, '1.5 MB'],
 ])('%d bytes read %s', (n, text) => expect(formatSize(n)).toBe(text))
 
-test('a time between runs is said in the largest unit that holds it whole', () => {
+test('an interval is written in the largest unit that divides it', () => {
   expect([60, 300, 3600, 86_400, 172_800, 90].map(formatEvery)).toEqual([
     'every minute',
     'every 5 minutes',
@@ -66,7 +66,7 @@ test('a time between runs is said in the largest unit that holds it whole', () =
   ])
 })
 
-test('relative times grow coarser with distance', () => {
+test('relative times become coarser with distance', () => {
   const now = Date.parse('2026-11-21T12:00:00Z')
   expect(
     [
@@ -79,16 +79,16 @@ test('relative times grow coarser with distance', () => {
   ).toEqual(['now', '5 min', '3 h', 'yesterday', '2 Nov'])
 })
 
-test('one line has no breaks and keeps to its length', () => {
+test('one line has no breaks and respects its maximum length', () => {
   expect(oneLine('a\n\tb')).toBe('a b')
   expect(oneLine('x'.repeat(500), 20)).toHaveLength(20)
   expect(oneLine(`${' '.repeat(500)}late`, 20)).toBe('…')
 })
 
-test('one line shows what would not show', () =>
+test('one line shows invisible characters', () =>
   expect(oneLine('rm \u202Egnp\u200B \u001b[2J')).toBe('rm \\u{202E}gnp\\u{200B} \\u{1B}[2J'))
 
-test('counted things agree in number', () =>
+test('counts use the singular or plural', () =>
   expect([plural(1, 'event'), plural(2, 'event'), plural(1200, 'crash', 'crashes')]).toEqual([
     '1 event',
     '2 events',

@@ -15,7 +15,7 @@ test('the root and its children are open, deeper branches closed', () => {
   ])
 })
 
-test('a flipped branch changes its state, and only its own', () => {
+test('toggling a branch changes only its own state', () => {
   expect(shown({ a: { x: 1 }, b: { y: 2 } }, new Set(['$/a']))).toEqual([
     '$ {2}',
     '  a {1}',
@@ -30,7 +30,7 @@ test('a flipped branch changes its state, and only its own', () => {
   ])
 })
 
-test('text that holds JSON can be opened as the tree it holds; other text is text', () => {
+test('text that contains JSON can be opened as a tree; other text is text', () => {
   const value = { content: '{"rows": [1]}', note: '{ not json' }
   expect(shown(value)).toEqual(['$ {2}', '  content JSON text {1}', '  note { not json'])
   expect(shown(value, new Set(['$/content']))).toEqual([
@@ -41,7 +41,7 @@ test('text that holds JSON can be opened as the tree it holds; other text is tex
   ])
 })
 
-test('a long list shows its first page and says how many more there are', () => {
+test('a long list shows its first page and the number of further entries', () => {
   const value = { list: Array.from({ length: PAGE + 5 }, (_, i) => i) }
   const open = new Set(['$/list'])
   const lines = flattenJson(value, open)
@@ -50,12 +50,12 @@ test('a long list shows its first page and says how many more there are', () => 
   expect(flattenJson(value, new Set([...open, lines.at(-1)?.path ?? '']))).toHaveLength(2 + PAGE + 5)
 })
 
-test('keys with a slash or a tilde have paths of their own', () => {
+test('keys with a slash or a tilde have distinct paths', () => {
   const paths = flattenJson({ 'a/b': 1, a: { b: 2 }, 'a~b': 3 }, none).map(line => line.path)
   expect(new Set(paths).size).toBe(paths.length)
 })
 
-test('a value that is no object is a tree of one line', () => {
+test('a value that is not an object is a tree of one line', () => {
   expect(shown('plain')).toEqual(['$ plain'])
   expect(shown(null)).toEqual(['$ null'])
 })

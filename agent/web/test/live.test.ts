@@ -24,13 +24,13 @@ test('ten pages share two connections, and each receives every event of its sess
   await settle()
   for (const { ids, states } of shown) {
     expect(ids).toEqual(upTo(7))
-    // Connections that replace others are not shown.
+    // Connections that replace others are not reported.
     expect(states).toEqual(['connecting', 'live'])
   }
   expect([server.connected(), server.connectionsMax()]).toEqual([2, 2])
 })
 
-test('a page that turns to another session opens one connection, and the last page that leaves closes both', async () => {
+test('switching a page to another session opens one connection, and the last page to leave closes both', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
   const [first, second] = [browser.page(), browser.page()]
@@ -54,7 +54,7 @@ test('a page that turns to another session opens one connection, and the last pa
 })
 
 /** Promise 4.23: Pages lose and repeat no event when their shared worker dies. */
-test('a hub that dies unnoticed is replaced, and no event is lost or repeated', async () => {
+test('replaces a hub that dies silently, without losing or repeating an event', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
   const shown = ['a', 'a', 'b'].map(id => watch(browser.page(), id))
@@ -74,7 +74,7 @@ test('a hub that dies unnoticed is replaced, and no event is lost or repeated', 
   for (const { ids, failures } of shown) expect([ids, failures]).toEqual([upTo(6), []])
 })
 
-test('a page that resumes after it was left continues at its cursor', async () => {
+test('a page that resumes continues at its cursor', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
   const page = browser.page()
@@ -90,7 +90,7 @@ test('a page that resumes after it was left continues at its cursor', async () =
   expect(ids).toEqual(upTo(4))
 })
 
-test('the hub drops a page that has been silent for minutes, and keeps one that is heard of once a minute', async () => {
+test('the hub drops a page that is silent for minutes, and keeps one that reports once a minute', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
   let isAlive = true
@@ -107,7 +107,7 @@ test('the hub drops a page that has been silent for minutes, and keeps one that 
   expect(server.followed()).toEqual(['hidden'])
 })
 
-test('a refused session fails alone; a login that has ended fails everything', async () => {
+test('a rejected session fails alone; an expired login fails all', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
   server.state.missing.add('gone')
@@ -124,7 +124,7 @@ test('a refused session fails alone; a login that has ended fails everything', a
   const late = watch(page, 'late')
   await settle()
   for (const { failures } of [good, late]) expect(failures).toEqual([problem(401, 'unauthenticated')])
-  // Whoever subscribes again is served again.
+  // A page that subscribes again is served again.
   server.state.refusal = null
   const again = watch(page, 'good', 1)
   server.append('good')
@@ -133,7 +133,7 @@ test('a refused session fails alone; a login that has ended fails everything', a
 })
 
 /** Promise 4.23: A page receives no data of another user of the same browser. */
-test('nothing of another user who logged in to the same browser is delivered', async () => {
+test('delivers no data of another user who logged in to the same browser', async () => {
   const server = fakeServer('somebody else')
   const browser = fakeBrowser(server)
   const page = browser.page()
@@ -150,7 +150,7 @@ test('nothing of another user who logged in to the same browser is delivered', a
   expect([shown.failures, failures]).toEqual([[reload], [reload]])
 })
 
-test('changes reach every page, and a page that joins reads its lists again', async () => {
+test('every page receives changes, and a joining page reads its lists again', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
   const told = [0, 1].map(() => [] as string[])
@@ -169,7 +169,7 @@ test('changes reach every page, and a page that joins reads its lists again', as
   ])
 })
 
-test('a session beyond the limit of the server fails with the reason, and the others stay', async () => {
+test('a session beyond the server limit fails with the reason, and the others stay connected', async () => {
   const server = fakeServer()
   const page = fakeBrowser(server).page()
   const shown = Array.from({ length: 101 }, (_, at) => watch(page, `s${at}`))

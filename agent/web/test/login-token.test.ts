@@ -16,13 +16,13 @@ function visit(path: string) {
   return replaced
 }
 
-test('the token of a login link leaves the address at once and is good for one use', () => {
+test('removes the token of a login link from the URL at once, and returns it once', () => {
   expect(visit('/login?next=/inbox#token=abc-_123')).toEqual(['/login?next=/inbox'])
   expect(takeToken()).toBe('abc-_123')
   expect(takeToken()).toBe(null)
 })
 
-test('other addresses are left alone', () => {
+test('leaves other URLs unchanged', () => {
   expect(visit('/sessions#token=abc')).toEqual([])
   expect(visit('/login#section')).toEqual([])
   expect(takeToken()).toBe(null)

@@ -19,7 +19,7 @@ test.each(tables)('%s has a one-line summary with its %s', (type, _which, full) 
   expect(line.length).toBeLessThan(400)
 })
 
-test('a sum of calls without a rate is nowhere called free', () => {
+test('does not show a sum of calls without a rate as free', () => {
   const data = { ...sampleData('turn.summary', true), cost_usd: 0 }
   const line = summarize({ ...eventAt(1, 'turn.summary'), data } as SessionEvent)
   expect(line).toContain('in')
@@ -33,7 +33,7 @@ test('a payload that does not fit its type falls back to its JSON', () => {
   expect(summarize(event)).toBe('{"name":7}')
 })
 
-test('a type of a newer server falls back to its JSON', () => {
+test('an event type of a newer server falls back to its JSON', () => {
   const event = {
     id: 1,
     session_id: 's',
@@ -44,7 +44,7 @@ test('a type of a newer server falls back to its JSON', () => {
   expect(summarize(event)).toBe('{"phase":"full"}')
 })
 
-test('a tool result is an error when its content is an object that has the key error, wherever it stands', () => {
+test('a tool result is an error if its content is a JSON object with the key error', () => {
   expect(toolError('{"error": "Tool execution failed: exit \\"1\\""}')).toBe(
     'Tool execution failed: exit "1"',
   )
@@ -65,14 +65,14 @@ test('a tool result is an error when its content is an object that has the key e
   ).toBe('sh refused · ✕ Tool execution failed: no')
 })
 
-test('a call that is held for an approval is neither refused nor an error', () => {
+test('a call held for approval is neither rejected nor an error', () => {
   const content = '{"error":"policy_blocked_overridable","message":"requires approval","tool_call_id":"c"}'
   expect(summarize(eventAt(1, 'tool.result', { name: 'sh', content, elapsed_ms: 0 }))).toBe(
     'sh held for approval',
   )
 })
 
-test('both shapes of policy.allowed and of harness.wake have their own line', () => {
+test('both forms of policy.allowed and of harness.wake have their own line', () => {
   expect(
     summarize(eventAt(1, 'policy.allowed', { tool: 'sh', check: 'governance_gate', timestamp: 1 })),
   ).toBe('sh · governance_gate')

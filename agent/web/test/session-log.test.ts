@@ -4,7 +4,7 @@ import { NO_FILTER } from '../src/events/filter.ts'
 import { type FollowLog, followSession } from '../src/session/followed-session.ts'
 import { eventAt } from './sample-data.ts'
 
-/** Frames drawn by hand, and a clock that moves a millisecond a look. */
+/** Frames that the test triggers, and a clock that advances a millisecond per read. */
 function frames() {
   const waiting: (() => void)[] = []
   let now = 0
@@ -31,7 +31,7 @@ const reading =
     return () => undefined
   }
 
-test('batches of one frame become one revision with rows and chat alike', () => {
+test('batches of one frame become one revision of rows and chat', () => {
   const clock = frames()
   const session = followSession('s', reading([log(3), log(5).slice(3)]), clock)
   let told = 0
@@ -48,7 +48,7 @@ test('batches of one frame become one revision with rows and chat alike', () => 
   expect(session.connection).toBe('live')
 })
 
-test('a burst is spread over frames, and nothing of it is lost', () => {
+test('spreads a burst over frames without losing an event', () => {
   const clock = frames()
   const session = followSession('s', reading([log(40_000)]), clock)
   session.follow()
@@ -62,7 +62,7 @@ test('a burst is spread over frames, and nothing of it is lost', () => {
   expect(session.view.last_id).toBe(40_000)
 })
 
-test('following again resumes at the last event received, drawn or not', () => {
+test('following again resumes at the last received event, drawn or not', () => {
   const clock = frames()
   const asked: number[] = []
   const session = followSession('s', reading([log(7)], asked), clock)
@@ -73,7 +73,7 @@ test('following again resumes at the last event received, drawn or not', () => {
   expect(session.index.events.map(event => event.id)).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
 
-test('a filter is applied at once to a short log', () => {
+test('applies a filter to a short log at once', () => {
   const clock = frames()
   const session = followSession('s', reading([log(20)]), clock)
   session.follow()
@@ -82,7 +82,7 @@ test('a filter is applied at once to a short log', () => {
   expect(session.index.matching).toBe(1)
 })
 
-test('a stream that ends for good is a failure with its reason', () => {
+test('a stream that ends permanently is a failure with its reason', () => {
   const refused = new Error('no such session')
   const session = followSession(
     's',

@@ -17,7 +17,7 @@ function turnsOf(events: ReturnType<typeof at>[]) {
   return index.turns
 }
 
-test('a turn sums the tokens and the cost of every call of a model in it, and not the sum that its summary repeats', () => {
+test('a turn sums tokens and cost of each of its model calls, without the total of its summary', () => {
   const [turn, ...others] = turnsOf([
     at(1, 'user.message'),
     at(2, 'harness.wake'),
@@ -53,7 +53,7 @@ test('a call without a rate makes the cost a lower bound', () => {
   })
 })
 
-test('what comes after the end makes the turn no longer', () => {
+test('events after the end do not make the turn longer', () => {
   const [turn] = turnsOf([
     at(1, 'harness.wake'),
     at(2, 'session.complete', { reason: 'stopped' }),
@@ -63,7 +63,7 @@ test('what comes after the end makes the turn no longer', () => {
   expect(turn).toMatchObject({ endedAt: 20, ending: 'stopped', lastId: 901 })
 })
 
-test('tool calls and the ones that failed are counted', () => {
+test('counts tool calls and failed ones', () => {
   const [turn] = turnsOf([
     at(1, 'harness.wake'),
     at(2, 'tool.call'),
@@ -74,7 +74,7 @@ test('tool calls and the ones that failed are counted', () => {
   expect(turn).toMatchObject({ toolCalls: 2, toolErrors: 1 })
 })
 
-test('the wake after a crash or a pause goes on with the same turn; what comes after its end begins another', () => {
+test('a wake after a crash or pause continues the turn; events after its end start another', () => {
   const turns = turnsOf([
     at(1, 'harness.wake'),
     at(2, 'harness.crash'),
@@ -93,7 +93,7 @@ test('the wake after a crash or a pause goes on with the same turn; what comes a
   expect(turns[1]).toMatchObject({ number: 2, startId: 8, lastId: 11, wakes: 1 })
 })
 
-test('a background review is a turn of its own', () => {
+test('a background review is a separate turn', () => {
   const review = {
     ...at(3, 'harness.wake'),
     data: { worker_id: 'w', review_memory: true, review_skills: true },
@@ -107,7 +107,7 @@ test('a background review is a turn of its own', () => {
   expect(turns.map(turn => turn.review)).toEqual([false, true, false])
 })
 
-test('a background review has its tokens and cost in its own sum', () => {
+test('a background review has its own sum of tokens and cost', () => {
   const [, review] = turnsOf([
     at(1, 'harness.wake'),
     at(2, 'session.complete', { reason: 'completed' }),
@@ -117,7 +117,7 @@ test('a background review has its tokens and cost in its own sum', () => {
   expect(review).toMatchObject({ review: true, inputTokens: 40, outputTokens: 4, costUsd: 0.5 })
 })
 
-test('a call that is held for an approval is no failure', () => {
+test('a call held for approval is not a failure', () => {
   const result = (id: number, error: string) =>
     at(id, 'tool.result', { tool_call_id: `c${id}`, content: JSON.stringify({ error }), elapsed_ms: 0 })
   const [turn] = turnsOf([

@@ -103,7 +103,7 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     ['a\0b', /NUL/],
     ['x'.repeat(300), /longer than the operating system allows/],
     ['a/'.repeat(3000), /not there|longer|segments/],
-  ])('rejects %j, or allows it if only folders are missing', async (given, problem) => {
+  ])('reports the problem of the path %j, if it has one', async (given, problem) => {
     const { workspace } = makeWorkspace()
     const said = await pathProblem(workspace, given, 'read')
     // Missing folders are not a problem until they must be created.

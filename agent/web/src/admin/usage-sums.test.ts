@@ -12,7 +12,7 @@ const row = (day: string, name: string, cost_usd: number): AnswerOf<'usage'>['ro
   unpriced_calls: 0,
 })
 
-test('sums are over all days, the dearest first', () => {
+test('sums over all days, highest cost first', () => {
   const rows = [row('2026-11-21', 'a', 1), row('2026-11-22', 'b', 5), row('2026-11-22', 'a', 2)]
   expect(totals(rows).map(({ name, calls, cost_usd }) => [name, calls, cost_usd])).toEqual([
     ['b', 1, 5],
@@ -20,7 +20,7 @@ test('sums are over all days, the dearest first', () => {
   ])
 })
 
-test('the chart has every day once, and no more names than can be told apart', () => {
+test('the chart has every day once, and groups all but the largest five names as others', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   const rows = names.map((name, at) => row(at % 2 === 0 ? '2026-11-22' : '2026-11-21', name, 7 - at))
   const chart = usageChart(rows, 'cost', name => name.toUpperCase(), ['2026-11-22', '2026-11-23'])
@@ -30,6 +30,6 @@ test('the chart has every day once, and no more names than can be told apart', (
   expect(usageChart(rows, 'tokens', name => name, []).datasets[0]?.data).toEqual([0, 15])
 })
 
-test('a range has every day of it once, over the end of a month too', () => {
+test('a range has each of its days once, also across the end of a month', () => {
   expect(daysUntil(Date.parse('2026-03-01T23:59:00Z'), 2)).toEqual(['2026-02-27', '2026-02-28', '2026-03-01'])
 })

@@ -17,7 +17,7 @@ function form(values: Record<string, string>): FormData {
   return data
 }
 
-test('a form changes what it asks, and what it does not ask stays', () => {
+test('a form changes its own fields and keeps the other settings', () => {
   const before = { platform: 'x', texts: { en: 'a' }, allow: ['old'], disclosure: { level: 'basic' } }
   const said = { mode: 'poll', allow: ' a, b\nc ', limit: '7', token: 'secret', 'disclosure.level': '' }
   expect(settingsOf(before, FIELDS, form(said))).toEqual({
@@ -32,7 +32,7 @@ test('a form changes what it asks, and what it does not ask stays', () => {
   expect(secretsOf(FIELDS, form({ token: '' }))).toEqual({})
 })
 
-test('what was kept is shown, else what holds without it', () => {
+test('shows the stored value, or the default without one', () => {
   const settings = { disclosure: { level: 'full' }, allow: ['a', 'b'] }
   expect(valueAt(settings, 'disclosure.level')).toBe('full')
   expect(valueAt(settings, 'mode.level')).toBeUndefined()

@@ -3,14 +3,14 @@ import { choiceOf, choicesOf } from './choice.ts'
 
 const ask = (...labels: string[]) => ({ prompt: 'Which?', choices: labels.map(label => ({ label })) })
 
-test('a number alone is the choice of that number, anything else is an answer in words', () => {
+test('a number alone selects that choice; any other text is a free answer', () => {
   expect(choiceOf([ask('red', 'blue')], '2')).toBe('blue')
   expect(choiceOf([ask('red', 'blue')], ' 1 ')).toBe('red')
   for (const text of ['3', '0', '12', '2 apples', '', 'blue'])
     expect(choiceOf([ask('red', 'blue')], text), text).toBeNull()
 })
 
-test('of several questions a number would name none', () => {
+test('a number selects nothing if there are several questions or no choices', () => {
   expect(choicesOf([ask('red'), ask('big')])).toEqual([])
   expect(choiceOf([{ prompt: 'What?' }], '1')).toBeNull()
 })

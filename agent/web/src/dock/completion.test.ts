@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { completed, fitting, wantedAt } from './completion.ts'
 
-test('a slash at the very start asks for a command, an @ after a space for a file', () => {
+test('a slash at the start completes a command, and an @ after a space a file', () => {
   expect(wantedAt('/go', 3)).toEqual({ kind: 'command', query: 'go', from: 0, to: 3 })
   expect(wantedAt('see @src/a', 10)).toEqual({ kind: 'file', query: 'src/a', from: 4, to: 10 })
   for (const [text, caret] of [
@@ -14,7 +14,7 @@ test('a slash at the very start asks for a command, an @ after a space for a fil
     expect(wantedAt(text, caret), text).toBeNull()
 })
 
-test('what begins with the word comes before what holds it; the choice takes its place', () => {
+test('lists prefix matches before other matches; the selected one replaces the word', () => {
   const files = ['docs/other.md', 'src/read.ts', 'README.md'].map(path => ({
     insert: `@${path}`,
     label: path,

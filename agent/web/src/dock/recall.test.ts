@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { recall } from './recall.ts'
 
-test('up goes back through what was said, down comes back to the draft', () => {
+test('up recalls earlier messages, and down returns to the draft', () => {
   const said = ['one', 'two']
   const first = recall(said, { at: 0, draft: 'half' }, 1)
   expect(first).toEqual({ text: 'two', next: { at: 1, draft: 'half' } })

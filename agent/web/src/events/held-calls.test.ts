@@ -19,27 +19,27 @@ function after(...events: SessionEvent[]) {
   return calls
 }
 
-test('a held call waits until somebody has decided on it, and on no other', () => {
+test('a held call waits for its own decision, not for that of another call', () => {
   const events = [gate('a'), gate('b')]
   expect(after(...events).isWaiting(held('a'))).toBe(true)
   expect(after(...events, decision('a')).isWaiting(held('a'))).toBe(false)
   expect(after(...events, decision('a')).isWaiting(held('b'))).toBe(true)
 })
 
-test('a call that was made again waits for the decision on the first', () => {
+test('a repeated call waits for the decision on the first one', () => {
   const events = [gate('a'), gate('b', { repeats_tool_call_id: 'a' })]
   expect(after(...events).isWaiting(held('b'))).toBe(true)
   expect(after(...events, decision('a')).isWaiting(held('b'))).toBe(false)
 })
 
-test('a call whose run was left to wait does so until each approval of the run is decided', () => {
+test('a call with a parked run waits until every approval of the run is decided', () => {
   const parked = held('code', { status: 'parked', run_id: 'r' })
   const events = [gate('a', { run_id: 'r' }), gate('b', { run_id: 'r' })]
   expect(after(...events, decision('a')).isWaiting(parked)).toBe(true)
   expect(after(...events, decision('a'), decision('b')).isWaiting(parked)).toBe(false)
 })
 
-test('what failed or was refused waits for nobody', () => {
+test('a failed or rejected call does not wait', () => {
   expect(after(gate('a')).isWaiting(result('a', { error: 'Blocked: no' }))).toBe(false)
   expect(after().isWaiting(held('a'))).toBe(false)
 })

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { mayHoldMaths, withMaths } from './maths.ts'
 
-test('formulas in the usual signs are read as formulas', () => {
+test('recognizes formulas in the usual delimiters', () => {
   expect(withMaths('so \\(a^2\\) holds')).toBe('so $$a^2$$ holds')
   expect(withMaths('so $x_1 = 2$ holds')).toBe('so $$x_1 = 2$$ holds')
   expect(withMaths('\\[ \\int f \\]')).toContain('$$\n\\int f\n$$')
 })
 
-test('money, shell variables and code are none', () => {
+test('does not treat money, shell variables or code as formulas', () => {
   for (const text of [
     'from $5 to $10 a month',
     'US$5 and US$6',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { placeTasks } from './task-layers.ts'
 
-test('a task stands one column behind the last of those that it comes after', () => {
+test('a task is one column after the last task that it depends on', () => {
   const task = (task_id: string, ...after: string[]) => ({ task_id, after })
   const placed = placeTasks([
     task('ground'),

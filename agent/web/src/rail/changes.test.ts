@@ -23,14 +23,14 @@ const LOG = [
   call(13, 'd.txt'),
 ]
 
-test('of a session: each file from its first checkpoint to what it is now; failed calls changed nothing', () => {
+test('session: each file from its first checkpoint to its current state, without failed calls', () => {
   expect(changedFiles(LOG, { from: 0, through: Infinity })).toEqual([
     { path: 'a.txt', before: 'h1', after: null, calls: 3, eventId: 11 },
     { path: 'c.txt', before: 'h12', after: null, calls: 1, eventId: 12 },
   ])
 })
 
-test('of a turn: from its first checkpoint to the next one after it', () => {
+test('turn: each file from its first checkpoint to the next one after the turn', () => {
   expect(changedFiles(LOG, { from: 1, through: 10 })).toEqual([
     { path: 'a.txt', before: 'h1', after: 'h11', calls: 2, eventId: 5 },
   ])
@@ -39,7 +39,7 @@ test('of a turn: from its first checkpoint to the next one after it', () => {
   ])
 })
 
-test('of runs of coding agents: what their results tell, in the range that they ended in', () => {
+test('coding agents: the changes in their results, in the range in which they ended', () => {
   const between = { before: 'h1', after: 'h2' }
   const ended = (id: number, files_changed?: string[], changes?: typeof between) =>
     ({
@@ -54,7 +54,7 @@ test('of runs of coding agents: what their results tell, in the range that they 
   ])
 })
 
-test('of a fork: where it begins; nothing else has been forked', () => {
+test('fork: where it starts; no other log has a fork', () => {
   const said = (data: object) => ({ id: 1, type: 'user.message', data }) as unknown as SessionEvent
   const forked_from = { session_id: 'other', event_id: 5 }
   expect(forkedFrom([said({ synthetic: 'fork', forked_from }), ...LOG])).toEqual(forked_from)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { folderOf } from './file-tree.ts'
 
-test('paths become folders in folders, by name, whatever order they come in', () => {
+test('builds nested folders from paths in any order, sorted by name', () => {
   const root = folderOf([
     { path: 'src/b/deep.ts', kind: 'file', size: 1 },
     { path: 'README.md', kind: 'file', size: 2 },

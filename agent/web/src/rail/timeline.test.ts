@@ -6,7 +6,7 @@ const START = Date.parse('2026-11-21T08:00:00Z')
 const at = (id: number, ms: number, type: string, data: object) =>
   ({ id, session_id: 's', type, created_at: new Date(START + ms).toISOString(), data }) as SessionEvent
 
-test('model calls, parallel tools, waits and workers are spans with their ends', () => {
+test('model calls, parallel tools, waits and workers are spans with start and end', () => {
   const spans = spansOf([
     at(1, 0, 'llm.request', { model: 'm' }),
     at(2, 300, 'llm.delta', {}),
@@ -32,7 +32,7 @@ test('model calls, parallel tools, waits and workers are spans with their ends',
   expect(spans[2]?.failed).toBe(true)
 })
 
-test('a call that is held for an approval did not fail', () => {
+test('a call held for approval is not a failure', () => {
   const [held] = spansOf([
     at(1, 0, 'tool.call', { tool_call_id: 'a', name: 'terminal' }),
     at(2, 0, 'tool.result', { tool_call_id: 'a', content: '{"error":"policy_blocked_overridable"}' }),
@@ -40,7 +40,7 @@ test('a call that is held for an approval did not fail', () => {
   expect(held?.failed).toBe(false)
 })
 
-test('when the chunks are pruned the response says when the first token came; an end closes what was cut off', () => {
+test('without chunks, the response dates the first token; the end of a turn closes open spans', () => {
   const [model, tool] = spansOf([
     at(1, 0, 'llm.request', { model: 'm' }),
     at(9, 1000, 'llm.response', { first_token_ms: 250 }),

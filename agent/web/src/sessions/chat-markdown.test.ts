@@ -22,7 +22,7 @@ const said: ChatItem = {
   synthetic: null,
 }
 
-test('a chat as Markdown holds what was said and called, and no result closes its own fence', () => {
+test('a chat as Markdown has its messages and calls, and no result closes its own fence', () => {
   const session = { id: 's', agent: 'assistant', title: null, created_at: at.created_at }
   const text = chatMarkdown(session, {
     ...emptySessionView,
@@ -34,7 +34,7 @@ test('a chat as Markdown holds what was said and called, and no result closes it
   expect(text).toContain('````\na fence:\n```ts\n1\n```\n````')
 })
 
-test('a fork keeps what was said before it, and a message the files that came with it', () => {
+test('the Markdown of a fork has the earlier messages, and a message lists its files', () => {
   const text = chatMarkdown(
     { id: 's', agent: 'assistant', title: 'Fork', created_at: at.created_at },
     {

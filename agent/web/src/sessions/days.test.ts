@@ -8,7 +8,7 @@ const at = (day: string, cost_usd = 0) => {
 }
 const now = new Date('2026-11-23T00:30:00').getTime()
 
-test('sessions stand under their days, as a person would name them', () => {
+test('groups sessions by day, labeled in everyday words', () => {
   const days = ['2026-11-23', '2026-11-22', '2026-11-22', '2026-11-17', '2026-11-16', '2025-11-23']
   expect(
     byDay(
@@ -25,7 +25,7 @@ test('sessions stand under their days, as a person would name them', () => {
   ])
 })
 
-test('by cost there are no days', () => {
+test('has no days when sorted by cost', () => {
   expect(byDay([at('2026-11-23', 2), at('2025-11-23', 1)], 'cost', now)).toHaveLength(1)
   expect(byDay([], 'cost', now)).toEqual([])
 })

@@ -9,7 +9,7 @@ const entries = [
 ]
 const found = (typed: string) => fittingEntries(entries, typed).map(({ label }) => label)
 
-test('all words of what was typed must stand in an entry; a label that begins with them comes first', () => {
+test('an entry must contain all typed words; labels that start with them come first', () => {
   expect(found('inb')).toEqual(['Inbox', 'The tour of the inbox'])
   expect(found('assistant tour')).toEqual(['The tour of the inbox'])
   expect(found('pause page')).toEqual([])

@@ -5,7 +5,7 @@ import { toolLine } from './tool-line.ts'
 const line = (name: string, args: Record<string, unknown> | string, result?: unknown) =>
   toolLine(readCall(name, args, result === undefined ? null : JSON.stringify(result)))
 
-test('a call says what it is about: a command, a path, a pattern, an address', () => {
+test('a call shows its object: a command, a path, a pattern, a URL', () => {
   expect(line('terminal', { command: 'wc -w a.md' }, { exit_code: 2, output: '' })).toEqual({
     verb: '$',
     object: 'wc -w a.md',
@@ -33,7 +33,7 @@ test('a call says what it is about: a command, a path, a pattern, an address', (
   ).toEqual({ verb: 'Plan', object: 'Build', note: '1 of 2 done' })
 })
 
-test('work that others do says who does it, and when', () => {
+test('delegated work shows who does it and when', () => {
   expect(line('delegate_task', { goals: [{ goal: 'Count' }, { goal: 'List' }] })).toEqual({
     verb: 'Start worker',
     object: 'Count · List',
@@ -56,7 +56,7 @@ test('work that others do says who does it, and when', () => {
   })
 })
 
-test('an unknown tool, and arguments that are no object, are shown as they came', () => {
+test('shows an unknown tool and arguments that are not an object unchanged', () => {
   expect(line('mcp__hotel__book', { room: 'sea', nights: 2 })).toEqual({
     verb: 'mcp__hotel__book',
     object: 'room: sea nights: 2',

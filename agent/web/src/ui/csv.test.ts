@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { csvOf } from './csv.ts'
 
-test('cells are quoted where they must be, and none becomes a formula', () => {
+test('quotes cells where necessary, and no cell becomes a formula', () => {
   expect(
     csvOf([
       ['name', 'say "x"', 'a,b'],
