@@ -94,7 +94,7 @@ test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:7f00:1]', 'loc
   },
 )
 
-/** Promise 4.19: A webhook's address is checked at each connection, and the checked address is dialled. */
+/** Promise 4.19: A webhook's address is checked at each connection, and the checked address is used. */
 test('checks the address of a name at each connection, and connects to the checked address', async () => {
   const allowed = await listen(OPEN, 0, (_, response) =>
     // The connection ends with the answer, so that the next attempt opens a new one.
