@@ -3,16 +3,18 @@
  * kept its budget. UPDATE_DURATIONS=1 writes durations.json, by which longest-first.ts orders the files, and
  * the row of a whole suite in docs/data/suites.json.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { relative } from 'node:path'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
+import { followProcesses, listProcesses, NO_WORK, ticksOf } from './own-work.ts'
 
 const SUITE_MAX_S = 600
 const FILE_MAX_S = 60
 const SHOWN = 20
 /** Beside more than this share of other work, durations say nothing about the suite. */
 const OTHER_WORK_MAX = 0.05
+const POLL_MS = 1000
 
 const durations = new URL('durations.json', import.meta.url)
 const suites = new URL('../../docs/data/suites.json', import.meta.url)
@@ -20,12 +22,12 @@ const suites = new URL('../../docs/data/suites.json', import.meta.url)
 export default class SuiteReport implements Reporter {
   #root = ''
   #started = 0
-  #before = { busy: 0, all: 0, own: 0 }
+  #otherWork: OtherWork | undefined
 
   onInit(vitest: Vitest): void {
     this.#root = vitest.config.root
     this.#started = performance.now()
-    this.#before = processorTimes()
+    this.#otherWork = new OtherWork()
     const which =
       process.env['CAIRN_TESTS'] === 'all' ? 'every case' : `sample ${process.env['CAIRN_SAMPLE']}`
     console.log(`Runs ${which}. CAIRN_SAMPLE=<number> repeats a sample, CAIRN_TESTS=all runs every case.`)
@@ -36,7 +38,7 @@ export default class SuiteReport implements Reporter {
       .map(module => ({ path: relative(this.#root, module.moduleId), seconds: secondsOf(module) }))
       .toSorted((a, b) => b.seconds - a.seconds)
     const total = (performance.now() - this.#started) / 1000
-    const other = otherWork(this.#before, processorTimes())
+    const other = this.#otherWork?.end() ?? 0
     const everyCase = process.env['CAIRN_TESTS'] === 'all'
     if (process.env['UPDATE_DURATIONS'] === '1') {
       if (!everyCase) updateDurations(files)
@@ -56,8 +58,9 @@ export default class SuiteReport implements Reporter {
     )
     console.log(`used ${(100 * other).toFixed(0)} % of them.`)
     if (complaints.length === 0 || everyCase) return
+    console.log(complaints.join('\n'))
     if (other > OTHER_WORK_MAX) console.log('Other programs used the machine: the budget is not judged.')
-    else console.log(complaints.join('\n'))
+    else process.exitCode = 1
   }
 }
 
@@ -97,60 +100,37 @@ function updateSuite(seconds: number, otherWork: number, modules: readonly TestM
   writeFileSync(suites, `${JSON.stringify(known, null, 2)}\n`)
 }
 
-type Times = { busy: number; all: number; own: number }
+type Times = { busy: number; all: number }
 
-/** Processor time that the machine and this run have used so far, in hundredths of a second. */
-function processorTimes(): Times {
+/** Processor time that the whole machine has used so far, in hundredths of a second; 0 without /proc. */
+function machineTimes(): Times {
   let times: number[]
   try {
     times = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.trim().split(/ +/).slice(1).map(Number)
   } catch {
-    return { busy: 0, all: 0, own: 0 }
+    return { busy: 0, all: 0 }
   }
-  const [user, nice, system, idle, wait, irq, softirq, steal] = times as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = times
   const busy = user + nice + system + irq + softirq + steal
-  const own = familyTicks()
-  return { busy, all: busy + idle + wait, own }
-}
-
-/** Processor time of this process and its descendants, including children that have ended. */
-function familyTicks(): number {
-  const children = new Map<number, number[]>()
-  const ticks = new Map<number, number>()
-  for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {
-    let fields: string[]
-    try {
-      // Behind the name, which may hold spaces: the parent is field 4, utime to cstime are fields 14 to 17.
-      fields = readFileSync(`/proc/${name}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ')
-    } catch {
-      continue // It has ended since.
-    }
-    const pid = Number(name)
-    const parent = Number(fields[1])
-    children.set(parent, [...(children.get(parent) ?? []), pid])
-    ticks.set(
-      pid,
-      fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0),
-    )
-  }
-  const sumOf = (pid: number): number =>
-    (children.get(pid) ?? []).reduce((sum, child) => sum + sumOf(child), ticks.get(pid) ?? 0)
-  return sumOf(process.pid)
+  return { busy, all: busy + idle + wait }
 }
 
 /** The share of the machine that other programs had. Where the system does not tell, there are none. */
-function otherWork(before: Times, after: Times): number {
-  const all = after.all - before.all
-  return all === 0 ? 0 : Math.max(0, (after.busy - before.busy - (after.own - before.own)) / all)
+class OtherWork {
+  #before = machineTimes()
+  #work = NO_WORK
+  #timer = setInterval(() => this.#poll(), POLL_MS).unref()
+
+  #poll(): void {
+    this.#work = followProcesses(this.#work, process.pid, listProcesses())
+  }
+
+  end(): number {
+    clearInterval(this.#timer)
+    this.#poll()
+    const now = machineTimes()
+    const all = now.all - this.#before.all
+    const other = now.busy - this.#before.busy - ticksOf(this.#work)
+    return all === 0 ? 0 : Math.max(0, other / all)
+  }
 }

@@ -125,7 +125,7 @@ test('the page shows the branches, scores, levels, sources and report of a resea
   // When a mission ends, the page fetches everything once more and shows the previous data until then.
   await expect
     .poll(() => by(page, 'research-standing').textContent(), POLL)
-    .toMatch(/3 of 24 branches.*Best 82 of 100.*2 in a row/)
+    .toMatch(/3 of 24 branches.*Best 82 of 100.*2 branches without improvement/)
   expect(await branchOf('1').locator('.branch-line').first().textContent()).toMatch(/82.*improves/)
   expect(await branchOf('1').locator(branchOf('1.1')).count()).toBe(1)
   await expect.poll(() => by(page, 'branch-tree').getByText('Little progress').count(), POLL).toBe(1)

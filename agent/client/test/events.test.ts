@@ -175,34 +175,31 @@ test('renews a rejected token once, and the stream continues', async () => {
   ])
 })
 
-test.each([400, 401, 403, 404])(
-  '%i ends the stream with the problem, without a retry',
-  async status => {
-    await using server = await serve((_, response) => {
-      response.writeHead(status, { 'content-type': 'application/problem+json' }).end(
-        JSON.stringify({
-          type: 'about:blank',
-          title: 'No',
-          status,
-          code: 'not_found',
-          detail: 'no such session',
-          request_id: 'r1',
-        }),
-      )
-    })
-    const failure = await take(
-      createClient({ ...quick, baseUrl: server.baseUrl, token: 't' }).events('s1'),
-      1,
-    ).catch((error: unknown) => error)
-    expect(failure).toBeInstanceOf(ApiError)
-    expect((failure as ApiError).problem).toMatchObject({
-      status,
-      detail: 'no such session',
-      request_id: 'r1',
-    })
-    expect(server.requests).toHaveLength(1)
-  },
-)
+test.each([400, 401, 403, 404])('%i ends the stream with the problem, without a retry', async status => {
+  await using server = await serve((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/problem+json' }).end(
+      JSON.stringify({
+        type: 'about:blank',
+        title: 'No',
+        status,
+        code: 'not_found',
+        detail: 'no such session',
+        request_id: 'r1',
+      }),
+    )
+  })
+  const failure = await take(
+    createClient({ ...quick, baseUrl: server.baseUrl, token: 't' }).events('s1'),
+    1,
+  ).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(ApiError)
+  expect((failure as ApiError).problem).toMatchObject({
+    status,
+    detail: 'no such session',
+    request_id: 'r1',
+  })
+  expect(server.requests).toHaveLength(1)
+})
 
 test('rejects an HTML page instead of a stream', async () => {
   await using server = await serve(

@@ -102,21 +102,18 @@ test.each(MODELS)(
   },
 )
 
-test.each(MODELS)(
-  '%s: both filters extract and judge every recorded answer as the harness did',
-  model => {
-    const texts = new Map(
-      requests.filter(({ body }) => body.model === model).map(({ body, text }) => [body.prompt, text]),
+test.each(MODELS)('%s: both filters extract and judge every recorded answer as the harness did', model => {
+  const texts = new Map(
+    requests.filter(({ body }) => body.model === model).map(({ body, text }) => [body.prompt, text]),
+  )
+  const ours = (models[model]?.judged ?? []).map(({ index, filter }) => {
+    const { question = '', answer = '' } = questions[index] ?? {}
+    const extracted = extractAnswer(
+      filter as (typeof FILTERS)[number],
+      texts.get(`Question: ${question}\nAnswer:`) ?? 'not recorded',
     )
-    const ours = (models[model]?.judged ?? []).map(({ index, filter }) => {
-      const { question = '', answer = '' } = questions[index] ?? {}
-      const extracted = extractAnswer(
-        filter as (typeof FILTERS)[number],
-        texts.get(`Question: ${question}\nAnswer:`) ?? 'not recorded',
-      )
-      return { index, filter, extracted, is_right: isExactMatch(extracted, answer) }
-    })
-    expect(ours).toEqual(models[model]?.judged)
-    expect(ours).toHaveLength(FILTERS.length * questions.length)
-  },
-)
+    return { index, filter, extracted, is_right: isExactMatch(extracted, answer) }
+  })
+  expect(ours).toEqual(models[model]?.judged)
+  expect(ours).toHaveLength(FILTERS.length * questions.length)
+})

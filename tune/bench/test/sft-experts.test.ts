@@ -71,14 +71,11 @@ const cell = async (
   return { status: result.outcome.status, row: resultRow(result) }
 }
 
-test.each(['bf16', 'fp8', 'qbnb'] as const)(
-  'gpt-oss does not support %s and prints a dash',
-  async recipe => {
-    const { status, row } = await cell('gpt-oss', recipe)
-    expect(status).toBe('unsupported')
-    expect(row).toMatch(/ {2}- {2}.*MXFP4/)
-  },
-)
+test.each(['bf16', 'fp8', 'qbnb'] as const)('gpt-oss does not support %s and prints a dash', async recipe => {
+  const { status, row } = await cell('gpt-oss', recipe)
+  expect(status).toBe('unsupported')
+  expect(row).toMatch(/ {2}- {2}.*MXFP4/)
+})
 
 /** Promise T5.2: gpt-oss on another base is `-`, and a mixture of experts that does not fit is `OOM`. */
 test.each(['gpt-oss', 'qwen3-moe'])(

@@ -38,17 +38,20 @@ const values = new Float32Array(
 )
 const finite = values.filter(value => !Number.isNaN(value))
 
-test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s decodes and encodes like the TypeScript codec', name => {
-  const codes = allBytes.slice(0, MINIFLOATS[name].signBit * 2)
-  expect(decode(name, codes)).toEqual(Float32Array.from(codes, code => decodeMinifloat(name, code)))
-  const ladder = Float32Array.from(decode(name, codes)).filter(Number.isFinite).toSorted()
-  const middles = ladder.slice(1).map((value, i) => (value + (ladder[i] ?? 0)) / 2)
-  for (const some of [finite, ladder, middles]) {
-    expect(encode(name, some, new Uint8Array(some.length))).toEqual(
-      Uint8Array.from(some, value => encodeMinifloat(name, value)),
-    )
-  }
-})
+test.each(Object.keys(MINIFLOATS) as MinifloatName[])(
+  '%s decodes and encodes like the TypeScript codec',
+  name => {
+    const codes = allBytes.slice(0, MINIFLOATS[name].signBit * 2)
+    expect(decode(name, codes)).toEqual(Float32Array.from(codes, code => decodeMinifloat(name, code)))
+    const ladder = Float32Array.from(decode(name, codes)).filter(Number.isFinite).toSorted()
+    const middles = ladder.slice(1).map((value, i) => (value + (ladder[i] ?? 0)) / 2)
+    for (const some of [finite, ladder, middles]) {
+      expect(encode(name, some, new Uint8Array(some.length))).toEqual(
+        Uint8Array.from(some, value => encodeMinifloat(name, value)),
+      )
+    }
+  },
+)
 
 test('bf16 encodes like the TypeScript codec and decodes all its codes', () => {
   const codes = Uint16Array.from({ length: 65536 }, (_, i) => i)

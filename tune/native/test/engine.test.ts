@@ -80,17 +80,14 @@ test('rejects a missing or too small buffer before anything runs', async () => {
   )
 })
 
-test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])(
-  'allocates exactly %i bytes of zeroed memory',
-  async bytes => {
-    const buffer = engine.allocate(bytes)
-    expect(buffer.byteLength).toBe(bytes)
-    const memory = await engine.read(buffer)
-    expect(memory).toHaveLength(bytes)
-    expect(memory.every(byte => byte === 0)).toBe(true)
-    engine.write(buffer, all => all.fill(7))
-  },
-)
+test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])('allocates exactly %i bytes of zeroed memory', async bytes => {
+  const buffer = engine.allocate(bytes)
+  expect(buffer.byteLength).toBe(bytes)
+  const memory = await engine.read(buffer)
+  expect(memory).toHaveLength(bytes)
+  expect(memory.every(byte => byte === 0)).toBe(true)
+  engine.write(buffer, all => all.fill(7))
+})
 
 /** Promise T7: Only the engine accesses its memory, which callers read and write through it. */
 test('writes, reads and clears parts of a buffer', async () => {

@@ -60,12 +60,15 @@ describe.each(engines)('%s', (_, engine) => {
     },
   )
 
-  test.each([1, 57_344, 1e-6])('fp8_hybrid: gradients round to E5M2 scaled by a maximum of %d', async amax => {
-    const given = Math.fround(amax)
-    expect(await rounded(engine, all, given, { arithmetic: 'fp8_hybrid', stream: 0 }, 'matmul_nn')).toEqual(
-      f32(roundByTensor(matrix(all), 'e5m2', given).values),
-    )
-  })
+  test.each([1, 57_344, 1e-6])(
+    'fp8_hybrid: gradients round to E5M2 scaled by a maximum of %d',
+    async amax => {
+      const given = Math.fround(amax)
+      expect(await rounded(engine, all, given, { arithmetic: 'fp8_hybrid', stream: 0 }, 'matmul_nn')).toEqual(
+        f32(roundByTensor(matrix(all), 'e5m2', given).values),
+      )
+    },
+  )
 
   test.each([
     ['in order', all],

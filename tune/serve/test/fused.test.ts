@@ -50,22 +50,19 @@ async function answers(
 }
 
 /** Promise T4, T6: PEFT adapters of fused experts answer as in PEFT, alone and merged. */
-test.each(['qwen3_moe', 'gpt_oss'])(
-  '%s: greedy tokens with a fused adapter match PEFT',
-  async name => {
-    const model = join(directory, name)
-    await writeGoldenModel(name, model)
-    const { prompts } = readGolden(name).greedy
-    const golden = JSON.parse(readFileSync(join(fused(name), 'greedy.json'), 'utf8')) as {
-      answers: number[][]
-    }
-    expect(await answers(model, 'own', prompts, fused(name))).toEqual(golden.answers)
-    if (name === 'gpt_oss') return
-    const merged = join(directory, 'merged')
-    await mergeAdapter({ base: model, adapter: fused(name), output: merged })
-    expect(await answers(merged, 'base', prompts)).toEqual(golden.answers)
-  },
-)
+test.each(['qwen3_moe', 'gpt_oss'])('%s: greedy tokens with a fused adapter match PEFT', async name => {
+  const model = join(directory, name)
+  await writeGoldenModel(name, model)
+  const { prompts } = readGolden(name).greedy
+  const golden = JSON.parse(readFileSync(join(fused(name), 'greedy.json'), 'utf8')) as {
+    answers: number[][]
+  }
+  expect(await answers(model, 'own', prompts, fused(name))).toEqual(golden.answers)
+  if (name === 'gpt_oss') return
+  const merged = join(directory, 'merged')
+  await mergeAdapter({ base: model, adapter: fused(name), output: merged })
+  expect(await answers(merged, 'base', prompts)).toEqual(golden.answers)
+})
 
 test('rejects a fused adapter for another number of experts', async () => {
   const model = join(directory, 'gpt')

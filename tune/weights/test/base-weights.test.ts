@@ -85,24 +85,21 @@ test('names a missing weight or one with another shape', async () => {
   await expect(load('none', 'bf16')).rejects.toThrow(/has no tensor "none"/)
 })
 
-test.each(['BF16', 'F16', 'F32'] as const)(
-  'finds a non-finite number at any position in %s',
-  dtype => {
-    for (const count of [1, 2, 7, 8, 33]) {
-      const sound = Float32Array.from({ length: count }, (_, i) => (i % 2 === 0 ? -65_504 : 6e-5))
-      expect(findNotFinite(dtype, encodeFloats(dtype, sound))).toBeUndefined()
-      for (let at = 0; at < count; at++) {
-        for (const value of [NaN, Infinity, -Infinity]) {
-          const bytes = encodeFloats(dtype, sound.with(at, value))
-          // The tensors of a file may start at any byte.
-          const shifted = new Uint8Array(bytes.byteLength + 1)
-          shifted.set(bytes, 1)
-          expect(findNotFinite(dtype, shifted.subarray(1))).toBe(at)
-        }
+test.each(['BF16', 'F16', 'F32'] as const)('finds a non-finite number at any position in %s', dtype => {
+  for (const count of [1, 2, 7, 8, 33]) {
+    const sound = Float32Array.from({ length: count }, (_, i) => (i % 2 === 0 ? -65_504 : 6e-5))
+    expect(findNotFinite(dtype, encodeFloats(dtype, sound))).toBeUndefined()
+    for (let at = 0; at < count; at++) {
+      for (const value of [NaN, Infinity, -Infinity]) {
+        const bytes = encodeFloats(dtype, sound.with(at, value))
+        // The tensors of a file may start at any byte.
+        const shifted = new Uint8Array(bytes.byteLength + 1)
+        shifted.set(bytes, 1)
+        expect(findNotFinite(dtype, shifted.subarray(1))).toBe(at)
       }
     }
-  },
-)
+  }
+})
 
 /** Promise T2.5: No quantiser turns a NaN into a number. */
 test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4'] as const)(

@@ -56,26 +56,29 @@ const sandboxOf = async (client: CairnClient) => (await client.call('about')).sa
 test.each([
   ['bubblewrap is not installed: bwrap is not in PATH', onlyPrograms],
   ['No permissions to create new namespace', refusingBwrap],
-])('without a sandbox no command runs, and every interface reports the reason: %s', async (reason, change) => {
-  const place = change(makePlace({ scenario: CALLS, config: AGENTS }))
-  const server = await startService(place)
-  const id = await newSession(server.client)
-  const [refused] = await resultsOf(server, id, 'run touch ran')
-  expect(refused).toMatch(/unknown tool terminal/)
-  expect(refused).not.toMatch(/available: .*terminal/)
-  await resultsOf(server, id, 'consult')
-  expect(ranIn(place, id)).toBe(false)
+])(
+  'without a sandbox no command runs, and every interface reports the reason: %s',
+  async (reason, change) => {
+    const place = change(makePlace({ scenario: CALLS, config: AGENTS }))
+    const server = await startService(place)
+    const id = await newSession(server.client)
+    const [refused] = await resultsOf(server, id, 'run touch ran')
+    expect(refused).toMatch(/unknown tool terminal/)
+    expect(refused).not.toMatch(/available: .*terminal/)
+    await resultsOf(server, id, 'consult')
+    expect(ranIn(place, id)).toBe(false)
 
-  const told = await sandboxOf(server.client)
-  expect(told).toMatchObject({ terminal: 'not_offered', network: null })
-  expect(told.summary).toContain(reason)
-  expect(told.summary).toContain('sandbox: {terminal: unboxed, network: open}')
-  expect(server.log()).toContain('The terminal is not available')
-  const doctor = await cairn(place, ['doctor'])
-  expect(doctor.stdout).toMatch(/^! sandbox +The terminal is not available/m)
-  expect(doctor.stdout).toContain(reason)
-  tally('commands without a box', 2, Number(ranIn(place, id)))
-})
+    const told = await sandboxOf(server.client)
+    expect(told).toMatchObject({ terminal: 'not_offered', network: null })
+    expect(told.summary).toContain(reason)
+    expect(told.summary).toContain('sandbox: {terminal: unboxed, network: open}')
+    expect(server.log()).toContain('The terminal is not available')
+    const doctor = await cairn(place, ['doctor'])
+    expect(doctor.stdout).toMatch(/^! sandbox +The terminal is not available/m)
+    expect(doctor.stdout).toContain(reason)
+    tally('commands without a box', 2, Number(ranIn(place, id)))
+  },
+)
 
 test('finds bwrap in any directory of PATH', async () => {
   const place = onlyPrograms(makePlace({ scenario: CALLS }), { bwrap: pathOf('bwrap') })
@@ -108,7 +111,7 @@ test('the configuration can allow commands without a sandbox, and every interfac
 })
 
 test.each([
-  [{ terminal: 'unboxed' }, 'sandbox.network: must be open where sandbox.terminal is unboxed'],
+  [{ terminal: 'unboxed' }, 'sandbox.network: must be open if sandbox.terminal is `unboxed`'],
   [{ terminal: 'none' }, 'sandbox.terminal: '],
   [{ netwrok: 'open' }, 'unknown key "sandbox.netwrok" (did you mean "network"?)'],
 ])('rejects an incomplete or misspelled sandbox configuration: %o', async (sandbox, problem) => {

@@ -41,25 +41,28 @@ const NAMES = {
   pidfd_open: { x64: 434, arm64: 434 },
 }
 
-test.each(['x64', 'arm64'] as const)('the filter of %s denies the calls that it names and allows the rest', arch => {
-  const program = seccompProgram(arch, { nests: false })
-  const outcome = (nr: number, args?: readonly number[]) => run(program, AUDIT[arch], nr, args)
-  for (const [name, numbers] of Object.entries(FORBIDDEN_CALLS))
-    if (numbers[arch] !== null) expect(outcome(numbers[arch]), name).toBe('EPERM')
-  for (const [name, numbers] of Object.entries(UNKNOWN_CALLS))
-    if (numbers[arch] !== null) expect(outcome(numbers[arch]), name).toBe('ENOSYS')
-  const named = new Set(
-    [FORBIDDEN_CALLS, UNKNOWN_CALLS, CHECKED_CALLS].flatMap(calls =>
-      Object.values(calls).map(numbers => numbers[arch]),
-    ),
-  )
-  for (let nr = 0; nr <= LAST_REVIEWED_CALL; nr += 1)
-    if (!named.has(nr)) expect(outcome(nr), `${nr}`).toBe(ALLOWED)
-  for (const nr of [LAST_REVIEWED_CALL + 1, 0x40000000, 0x40000000 + NAMES.socket[arch], 0xffffffff])
-    expect(outcome(nr), `${nr}`).toBe('ENOSYS')
-  for (const [name, numbers] of Object.entries(NAMES))
-    if (name !== 'socket') expect(outcome(numbers[arch]), name).toBe(ALLOWED)
-})
+test.each(['x64', 'arm64'] as const)(
+  'the filter of %s denies the calls that it names and allows the rest',
+  arch => {
+    const program = seccompProgram(arch, { nests: false })
+    const outcome = (nr: number, args?: readonly number[]) => run(program, AUDIT[arch], nr, args)
+    for (const [name, numbers] of Object.entries(FORBIDDEN_CALLS))
+      if (numbers[arch] !== null) expect(outcome(numbers[arch]), name).toBe('EPERM')
+    for (const [name, numbers] of Object.entries(UNKNOWN_CALLS))
+      if (numbers[arch] !== null) expect(outcome(numbers[arch]), name).toBe('ENOSYS')
+    const named = new Set(
+      [FORBIDDEN_CALLS, UNKNOWN_CALLS, CHECKED_CALLS].flatMap(calls =>
+        Object.values(calls).map(numbers => numbers[arch]),
+      ),
+    )
+    for (let nr = 0; nr <= LAST_REVIEWED_CALL; nr += 1)
+      if (!named.has(nr)) expect(outcome(nr), `${nr}`).toBe(ALLOWED)
+    for (const nr of [LAST_REVIEWED_CALL + 1, 0x40000000, 0x40000000 + NAMES.socket[arch], 0xffffffff])
+      expect(outcome(nr), `${nr}`).toBe('ENOSYS')
+    for (const [name, numbers] of Object.entries(NAMES))
+      if (name !== 'socket') expect(outcome(numbers[arch]), name).toBe(ALLOWED)
+  },
+)
 
 test('denies the calls of another ABI of the same processor, whatever their numbers', () => {
   for (const [arch, other] of [

@@ -140,7 +140,7 @@ test.each([
   [GOOD, null],
   [GOOD.replace('uid 1000', 'uid 0'), /user/],
   [GOOD.replace('CapEff:\t0', 'CapEff:\t1'), /capabilities \(CapEff\)/],
-  [GOOD.replace('NoNewPrivs:\t1', 'NoNewPrivs:\t0'), /rights/],
+  [GOOD.replace('NoNewPrivs:\t1', 'NoNewPrivs:\t0'), /privileges/],
   [GOOD.replace('lo', 'lo eth0'), /network/],
   [`${GOOD}\nmade`, /root/],
   [GOOD.replace('134217728', '9223372036854771712'), /memory/],

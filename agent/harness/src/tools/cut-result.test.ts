@@ -69,16 +69,13 @@ test('every call id, whatever its characters, gets its own file in the folder', 
 test.each([
   ['a link out of the workspace', (workspace: string) => symlinkSync('/etc', join(workspace, '.cairn'))],
   ['a file', (workspace: string) => writeFileSync(join(workspace, '.cairn'), '')],
-])(
-  'with %s instead of the folder, cuts the result and reports that the rest is lost',
-  async (_, prepare) => {
-    const workspace = makeFolder('cut')
-    prepare(workspace)
-    const fitted = await fitResult(workspace, 'c1', 'y'.repeat(60_000))
-    expect(fitted).toMatchObject({
-      truncated: true,
-      content: expect.stringContaining('the rest could not be saved') as string,
-    })
-    expect(fitted.full_result_path).toBeUndefined()
-  },
-)
+])('with %s instead of the folder, cuts the result and reports that the rest is lost', async (_, prepare) => {
+  const workspace = makeFolder('cut')
+  prepare(workspace)
+  const fitted = await fitResult(workspace, 'c1', 'y'.repeat(60_000))
+  expect(fitted).toMatchObject({
+    truncated: true,
+    content: expect.stringContaining('the rest could not be saved') as string,
+  })
+  expect(fitted.full_result_path).toBeUndefined()
+})

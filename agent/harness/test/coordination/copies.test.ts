@@ -118,7 +118,7 @@ test('a conflict changes nothing, is listed, and is resolved by on_conflict', as
   writeFileSync(join(here, 'both.txt'), TEXT.replace('two', 'by me'))
   const refused = await ask(stage, 'apply fail')
   expect(refused).toMatchObject({
-    error: expect.stringContaining('nothing was changed'),
+    error: expect.stringContaining('nothing was applied'),
     conflicts: [{ path: 'both.txt', why: 'both changed the same lines' }],
     applied: [],
   })

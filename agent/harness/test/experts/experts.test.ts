@@ -337,7 +337,7 @@ test('after a crash during a delegation its outcome is unknown, and the expert d
     expect(events.find(event => event.type === 'expert.failure')?.data).toMatchObject({
       expert: 'surveyor',
       iterations_used: 0,
-      error: expect.stringContaining('is lost'),
+      error: expect.stringContaining('are lost'),
     })
     expect(JSON.parse(events.find(event => event.type === 'tool.result')!.data.content)).toMatchObject({
       outcome: 'unknown',

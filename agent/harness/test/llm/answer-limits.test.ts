@@ -211,20 +211,23 @@ test.each<[said: string, left: number]>([
   ['data: a\r\r', 0],
   ['data: a\n\ndata: b\n', 8],
   ['data: a\n\n\n', 0],
-])('after %j, in one piece or many, an event may have the remaining bytes up to its maximum', (said, left) => {
-  const site = { provider: 'p', model: 'm', secrets: [], now: Date.now }
-  const bytes = new TextEncoder().encode(said)
-  for (const pieces of [
-    [bytes],
-    [...bytes].map(byte => Uint8Array.of(byte)),
-    [bytes.subarray(0, -1), bytes.subarray(-1)],
-  ]) {
-    const count = meterStream(site)
-    for (const piece of pieces) count(piece)
-    count(new Uint8Array(MAX_EVENT_BYTES - left).fill(120))
-    expect(() => count(Uint8Array.of(120))).toThrow(/an event of the answer is longer than 8 MiB/)
-  }
-})
+])(
+  'after %j, in one piece or many, an event may have the remaining bytes up to its maximum',
+  (said, left) => {
+    const site = { provider: 'p', model: 'm', secrets: [], now: Date.now }
+    const bytes = new TextEncoder().encode(said)
+    for (const pieces of [
+      [bytes],
+      [...bytes].map(byte => Uint8Array.of(byte)),
+      [bytes.subarray(0, -1), bytes.subarray(-1)],
+    ]) {
+      const count = meterStream(site)
+      for (const piece of pieces) count(piece)
+      count(new Uint8Array(MAX_EVENT_BYTES - left).fill(120))
+      expect(() => count(Uint8Array.of(120))).toThrow(/an event of the answer is longer than 8 MiB/)
+    }
+  },
+)
 
 test('invalid token counts and long finish reasons leave the answer fit for the log', async () => {
   for (const wrong of [-5, 1.5, 1e308]) {

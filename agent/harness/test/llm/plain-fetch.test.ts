@@ -99,30 +99,27 @@ both('an abort rejects with its reason, before, during and after the headers (%s
   expect(await caught(reader?.read() ?? Promise.resolve())).not.toBeNull()
 })
 
-both(
-  'an unread body pauses the server, and cancelling it closes the connection (%s)',
-  async (_, fetch) => {
-    let sent = 0
-    const full = Promise.withResolvers<void>()
-    const closed = Promise.withResolvers<void>()
-    const { url } = await serve((_request, response) => {
-      response.on('close', () => closed.resolve())
-      const more = (): void => {
-        sent += 65_536
-        if (response.write(Buffer.alloc(65_536))) setImmediate(more)
-        else {
-          full.resolve()
-          response.once('drain', more)
-        }
+both('an unread body pauses the server, and cancelling it closes the connection (%s)', async (_, fetch) => {
+  let sent = 0
+  const full = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
+  const { url } = await serve((_request, response) => {
+    response.on('close', () => closed.resolve())
+    const more = (): void => {
+      sent += 65_536
+      if (response.write(Buffer.alloc(65_536))) setImmediate(more)
+      else {
+        full.resolve()
+        response.once('drain', more)
       }
-      more()
-    })
-    const response = await fetch(url, post)
-    const reader = response.body?.getReader()
-    await reader?.read()
-    await full.promise
-    await reader?.cancel()
-    await closed.promise
-    expect(sent).toBeLessThan(64 * 1024 * 1024)
-  },
-)
+    }
+    more()
+  })
+  const response = await fetch(url, post)
+  const reader = response.body?.getReader()
+  await reader?.read()
+  await full.promise
+  await reader?.cancel()
+  await closed.promise
+  expect(sent).toBeLessThan(64 * 1024 * 1024)
+})

@@ -152,25 +152,22 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     ['before', ANSWER, []],
     ['during', VERDICT, ['mission.evaluation.start']],
     ['after', NEXT_ANSWER, ['mission.evaluation.start', 'mission.evaluation.end', 'mission.continuation']],
-  ] as const)(
-    'a cancel %s grading ends the mission without further grading',
-    async (_when, nth, before) => {
-      await using stage = await actDuring(open, nth, cancel, NEXT, verdict('satisfied'))
-      const mission = await untilMission(stage, 'cancelled')
-      expect(mission.ended_at).not.toBeNull()
-      expect(await missionTypes(stage)).toEqual([
-        'mission.defined',
-        ...before,
-        'mission.cancelled',
-        'session.stopped',
-      ])
-      await expect(resume(stage)).rejects.toMatchObject({
-        code: 'wrong_state',
-        message: 'Cannot resume a mission that is cancelled: it must be paused or blocked.',
-      })
-      await expectSound(stage)
-    },
-  )
+  ] as const)('a cancel %s grading ends the mission without further grading', async (_when, nth, before) => {
+    await using stage = await actDuring(open, nth, cancel, NEXT, verdict('satisfied'))
+    const mission = await untilMission(stage, 'cancelled')
+    expect(mission.ended_at).not.toBeNull()
+    expect(await missionTypes(stage)).toEqual([
+      'mission.defined',
+      ...before,
+      'mission.cancelled',
+      'session.stopped',
+    ])
+    await expect(resume(stage)).rejects.toMatchObject({
+      code: 'wrong_state',
+      message: 'Cannot resume a mission that is cancelled: it must be paused or blocked.',
+    })
+    await expectSound(stage)
+  })
 
   test.each([
     ['before', ANSWER],

@@ -112,8 +112,11 @@ describe('the runner of a scheduled run dies', async () => {
   /**
    * Promise 14.17: A schedule starts one run and delivers one result, even if the process dies at any commit.
    */
-  test.each(oneIn(4, deaths))('just $when commit $nth, and the result is delivered once', death => judge(death))
-  test.each(oneIn(8, deaths))('on Postgres, just $when commit $nth, and the result is delivered once', death =>
-    judge(death, onPostgres),
+  test.each(oneIn(4, deaths))('just $when commit $nth, and the result is delivered once', death =>
+    judge(death),
+  )
+  test.each(oneIn(8, deaths))(
+    'on Postgres, just $when commit $nth, and the result is delivered once',
+    death => judge(death, onPostgres),
   )
 })

@@ -142,7 +142,7 @@ describe('the quota of a workspace', async () => {
     )
     expect(output).not.toContain('more\n')
     expect(workspace_full).toContain('Remove some')
-    expect(error === undefined || error.includes('over-full')).toBe(true)
+    expect(error === undefined || error.includes('over its quota')).toBe(true)
 
     expect(await run('rm big more.txt')).not.toHaveProperty('workspace_full')
     await write('more.txt', 'x')
@@ -168,14 +168,14 @@ describe('the quota of a workspace', async () => {
   test('the quota counts closed and deep folders, and a file with several links once', async () => {
     const closed = make()
     await closed.run('mkdir d && head -c 3000000 /dev/urandom > d/big && chmod 000 d')
-    expect((await closed.run('head -c 3000000 /dev/urandom > big')).error).toContain('over-full')
+    expect((await closed.run('head -c 3000000 /dev/urandom > big')).error).toContain('over its quota')
     const linked = make()
     expect(
       (await linked.run('head -c 3000000 /dev/urandom > big && ln big again && ln big third')).error,
     ).toBeUndefined()
     const deep = make()
     const nest = `perl -e 'for (1 .. 300) { mkdir "d"; chdir "d" }'`
-    expect((await deep.run(nest)).error).toContain('over-full')
+    expect((await deep.run(nest)).error).toContain('over its quota')
     tally('the quota: hidden', 3, 0)
   })
 

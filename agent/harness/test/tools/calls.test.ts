@@ -253,20 +253,23 @@ test.each([
     ),
     { policy: policyOf({ denied_tools: ['act'] }) },
   ],
-])('after a crash the outcome of a tool %s is unknown, and its result reports that', async (_, tool, change) => {
-  await using bench = await makeBench()
-  const one = call('act', {}, 'called')
-  await runCalls(bench.deps(change, tool === null ? [] : [tool]), [one])
-  expect(await bench.resultOf(one)).toEqual({
-    elapsed_ms: 1,
-    content: {
-      error:
-        'Tool execution failed: outcome unknown: the runner stopped while this tool was running; it ' +
-        'may or may not have taken effect',
-      outcome: 'unknown',
-    },
-  })
-})
+])(
+  'after a crash the outcome of a tool %s is unknown, and its result reports that',
+  async (_, tool, change) => {
+    await using bench = await makeBench()
+    const one = call('act', {}, 'called')
+    await runCalls(bench.deps(change, tool === null ? [] : [tool]), [one])
+    expect(await bench.resultOf(one)).toEqual({
+      elapsed_ms: 1,
+      content: {
+        error:
+          'Tool execution failed: outcome unknown: the runner stopped while this tool was running; it ' +
+          'may or may not have taken effect',
+        outcome: 'unknown',
+      },
+    })
+  },
+)
 
 test('after a crash a call that consumed its approval runs again without another', async () => {
   await using bench = await makeBench()

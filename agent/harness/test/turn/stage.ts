@@ -207,7 +207,7 @@ export async function setStage({
       await Promise.all(harnesses.map(harness => harness.stop()))
       await store.close()
       await server.close()
-      rmSync(dir, { recursive: true, force: true })
+      rmSync(dir, { recursive: true, force: true, maxRetries: 3 })
     },
   }
   return stage

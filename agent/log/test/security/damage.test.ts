@@ -284,7 +284,7 @@ test('a database that is gone is told, and a new store begins', async () => {
   const { store, told } = await open(dir)
   expect(told).toEqual([
     expect.stringContaining(
-      `was gone or empty, and a new store begins: cairn.mark beside it knew ${COMMITS + 1} records`,
+      `is missing or empty, so a new store is created. cairn.mark beside it counts ${COMMITS + 1} records`,
     ),
   ])
   await store.createSession(newSession('s'))

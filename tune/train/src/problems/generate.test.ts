@@ -51,27 +51,22 @@ function recompute(answer: string): { results: number[]; said: number } {
   return { results, said: Number(/^#### (\d+)$/.exec(lines.at(-1) ?? '')?.[1]) }
 }
 
-test.each(['en', 'ro'] as const)(
-  '%s: every answer equals the result recomputed from its steps',
-  language => {
-    for (const { question, answer, result, steps } of make(language, 'train')) {
-      const { results, said } = recompute(answer)
-      expect(said).toBe(result)
-      expect(results.at(-1)).toBe(said)
-      expect(results).toHaveLength(steps.length)
-      // A number in a step comes from the question or an earlier result, or is the two of "half" and "all
-      // around".
-      const given = new Set([...(question.match(/\d+/g) ?? []).map(Number), 2])
-      steps.forEach(({ left, right }, i) => {
-        for (const number of [left, right])
-          expect(given.has(number) || results.slice(0, i).includes(number), `${question} ${number}`).toBe(
-            true,
-          )
-      })
-      expect(results.every(value => Number.isInteger(value) && value >= 2 && value <= 9999)).toBe(true)
-    }
-  },
-)
+test.each(['en', 'ro'] as const)('%s: every answer equals the result recomputed from its steps', language => {
+  for (const { question, answer, result, steps } of make(language, 'train')) {
+    const { results, said } = recompute(answer)
+    expect(said).toBe(result)
+    expect(results.at(-1)).toBe(said)
+    expect(results).toHaveLength(steps.length)
+    // A number in a step comes from the question or an earlier result, or is the two of "half" and "all
+    // around".
+    const given = new Set([...(question.match(/\d+/g) ?? []).map(Number), 2])
+    steps.forEach(({ left, right }, i) => {
+      for (const number of [left, right])
+        expect(given.has(number) || results.slice(0, i).includes(number), `${question} ${number}`).toBe(true)
+    })
+    expect(results.every(value => Number.isInteger(value) && value >= 2 && value <= 9999)).toBe(true)
+  }
+})
 
 test('the steps use every number of the question', () => {
   for (const { question, steps } of make('en', 'train', 500)) {

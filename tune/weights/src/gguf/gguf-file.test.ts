@@ -27,29 +27,32 @@ describe('a file written by the gguf package', () => {
   const shapes = GGUF_TYPE_NAMES.map(type => [type, ['F32', 'F16', 'BF16'].includes(type)] as const)
 
   /** Promise T3.3: A GGUF file decodes to the numbers of llama.cpp, bit for bit. */
-  test.each(shapes)('%s decodes to the values of the package, bit for bit, in every shape', async (type, isPlain) => {
-    const own = [...file.tensors.values()].filter(
-      ({ name }) => name.startsWith(`${type}.`) && !name.endsWith('.expected'),
-    )
-    expect(own.map(({ shape }) => shape.length)).toEqual([2, 2, 2])
-    if (isPlain)
-      expect(own.map(({ shape }) => shape)).toEqual([
-        [1, 7],
-        [3, 5],
-        [2, 33],
-      ])
-    for (const tensor of own) {
-      expect(tensor.type).toBe(type)
-      const values = decodeGguf(type, await file.read(tensor))
-      const expected = decodeGguf('F32', await bytesOf(`${tensor.name}.expected`))
-      expect(values.length).toBe(tensor.shape.reduce((a, b) => a * b, 1))
-      expect(bits(values.slice())).toEqual(bits(expected.slice()))
-      // A changed code decodes to other values.
-      const other = (await file.read(tensor)).slice()
-      other[other.length - 1] = (other.at(-1) ?? 0) ^ 0x11
-      expect(bits(decodeGguf(type, other).slice())).not.toEqual(bits(expected.slice()))
-    }
-  })
+  test.each(shapes)(
+    '%s decodes to the values of the package, bit for bit, in every shape',
+    async (type, isPlain) => {
+      const own = [...file.tensors.values()].filter(
+        ({ name }) => name.startsWith(`${type}.`) && !name.endsWith('.expected'),
+      )
+      expect(own.map(({ shape }) => shape.length)).toEqual([2, 2, 2])
+      if (isPlain)
+        expect(own.map(({ shape }) => shape)).toEqual([
+          [1, 7],
+          [3, 5],
+          [2, 33],
+        ])
+      for (const tensor of own) {
+        expect(tensor.type).toBe(type)
+        const values = decodeGguf(type, await file.read(tensor))
+        const expected = decodeGguf('F32', await bytesOf(`${tensor.name}.expected`))
+        expect(values.length).toBe(tensor.shape.reduce((a, b) => a * b, 1))
+        expect(bits(values.slice())).toEqual(bits(expected.slice()))
+        // A changed code decodes to other values.
+        const other = (await file.read(tensor)).slice()
+        other[other.length - 1] = (other.at(-1) ?? 0) ^ 0x11
+        expect(bits(decodeGguf(type, other).slice())).not.toEqual(bits(expected.slice()))
+      }
+    },
+  )
 
   test('quantises Q8_0 to the same bytes', async () => {
     const values = decodeGguf('F32', await bytesOf('made.values'))

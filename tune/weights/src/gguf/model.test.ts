@@ -34,27 +34,24 @@ describe('a model written by the gguf package', () => {
     ['qwen3', 2, 24],
     ['qwen2', 1, 15],
     ['llama', 1, 12],
-  ])(
-    '%s: weights have the names of transformers and the same bits',
-    async (arch, layers, count) => {
-      const checkpoint = await openCheckpoint(goldenOf(arch))
-      expect(checkpoint.tensors.size).toBe(count)
-      const decoded: string[] = []
-      for (const [name, { dtype, shape, decodedFrom }] of checkpoint.tensors) {
-        const values = valuesOf(name, shape)
-        if (decodedFrom !== undefined) decoded.push(name)
-        const expected = decodedFrom === undefined ? values : decodeGguf('Q8_0', encodeGguf('Q8_0', values))
-        expect(decodeFloats(dtype as 'F32', await checkpoint.read(name)).slice(), name).toEqual(expected)
-        const [rows = 1] = shape
-        const part = await checkpoint.readRows(name, 1, rows)
-        expect(decodeFloats(dtype as 'F32', part).slice(), name).toEqual(
-          expected.subarray(expected.length / rows),
-        )
-      }
-      expect(decoded).toHaveLength(arch === 'llama' ? 9 : layers)
-      await checkpoint.close()
-    },
-  )
+  ])('%s: weights have the names of transformers and the same bits', async (arch, layers, count) => {
+    const checkpoint = await openCheckpoint(goldenOf(arch))
+    expect(checkpoint.tensors.size).toBe(count)
+    const decoded: string[] = []
+    for (const [name, { dtype, shape, decodedFrom }] of checkpoint.tensors) {
+      const values = valuesOf(name, shape)
+      if (decodedFrom !== undefined) decoded.push(name)
+      const expected = decodedFrom === undefined ? values : decodeGguf('Q8_0', encodeGguf('Q8_0', values))
+      expect(decodeFloats(dtype as 'F32', await checkpoint.read(name)).slice(), name).toEqual(expected)
+      const [rows = 1] = shape
+      const part = await checkpoint.readRows(name, 1, rows)
+      expect(decodeFloats(dtype as 'F32', part).slice(), name).toEqual(
+        expected.subarray(expected.length / rows),
+      )
+    }
+    expect(decoded).toHaveLength(arch === 'llama' ? 9 : layers)
+    await checkpoint.close()
+  })
 
   test('gives the same keys as config.json', async () => {
     const of = async (arch: string) =>
