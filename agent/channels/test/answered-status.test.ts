@@ -1,4 +1,6 @@
-/** What an HTTP status says of a part where the platform says no more: alike on both. */
+/**
+ * How a failed delivery is classified if the platform returns only an HTTP status; Slack and WhatsApp agree.
+ */
 import { WebAPIHTTPError } from '@slack/web-api'
 import { expect, test } from 'vitest'
 import { failureOf as failureOfSlack } from '../src/slack/failures.ts'
@@ -14,6 +16,6 @@ test.each([
   [502, 'unknown'],
   [400, 'permanent'],
   [404, 'permanent'],
-])('a part that was answered %i alone is %s, on Slack as on WhatsApp', (status, failure) => {
+])('a part answered with status %i alone fails as %s on Slack and WhatsApp', (status, failure) => {
   expect([slack(status), whatsapp(status)]).toEqual([failure, failure])
 })

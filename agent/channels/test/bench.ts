@@ -1,4 +1,4 @@
-/** A service of channels on a store of its own, with a callback and a worker; all ends with the test. */
+/** A service with channels on its own store, with a callback and a worker; everything ends with the test. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,12 +16,14 @@ import { startEcho } from './worker.ts'
 
 export const ORG = 'org_1'
 
-/** What is closed when a test is over, or before: a test may have several benches side by side. */
+/** What to close at the end of a test, or earlier: a test may use several benches at the same time. */
 export type Away = (() => Promise<unknown>)[]
 export async function putAway(away: Away): Promise<void> {
   for (const each of away.splice(0).toReversed()) await each()
 }
-/** Ends with the test that runs. A hook of this module would be one of the first test file alone. */
+/**
+ * Cleans up at the end of the current test. A hook of this module would belong to the first test file only.
+ */
 function endingWithTest(): Away {
   const away: Away = []
   onTestFinished(() => putAway(away))
@@ -34,26 +36,26 @@ export const KINDS = ['sqlite', 'postgres'] as const
 export type Bench = {
   store: LogStore
   callback: Callback
-  /** Time passes for the store: leases end. */
+  /** Advances the clock of the store, so leases expire. */
   advance(ms: number): void
-  /** A process with these channels; `store` in place of the true one. */
+  /** Starts a process with these channels; `store` replaces the real store. */
   start(store?: LogStore): Promise<Channels>
   users: { ann: string; bob: string; root: string }
-  /** Of the secrets of connections that are made on the page. */
+  /** Encrypts the secrets of connections created on the page. */
   sealing: Sealing
   workspacesDir: string
-  /** What the processes had to say. */
+  /** The log lines of the processes. */
   lines: string[]
 }
 
 type Settings = NonNullable<ConfigInput['channels']>[string]
 type Beside = {
-  /** A worker that answers. */
+  /** Starts a worker that answers. */
   echo?: boolean
-  /** In place of the webhook. */
+  /** Replaces the webhook connection. */
   only?: Record<string, Settings>
   env?: Record<string, string>
-  /** In place of the end of the test. */
+  /** Replaces the cleanup at the end of the test. */
   away?: Away
   lines?: string[]
 }
@@ -109,7 +111,7 @@ export async function makeBench(
         now,
         newId: randomUUID,
         random: () => 0.001,
-        // The pace itself has tests with a clock as argument; here nobody waits a second for each message.
+        // The rate limiter has its own tests with a fake clock; here no message waits a second.
         wait: (ms, signal) => wait(ms / 1000, signal),
         sealing,
         guardedFetch: () => fetch,
@@ -156,7 +158,7 @@ async function addUsers({ accounts }: LogStore): Promise<Bench['users']> {
   return { root: root.id, ann: await add('ann'), bob: await add('bob') }
 }
 
-/** A store that refuses some commits with an error. */
+/** A store that rejects some commits with an error. */
 export const refusing = (store: LogStore, why: (commit: Commit) => Error | null): LogStore =>
   new Proxy(store, {
     get(of, name) {

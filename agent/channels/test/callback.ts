@@ -1,4 +1,4 @@
-/** The other side of a webhook: verifies what comes, remembers it, and answers as a test wants. */
+/** The receiver of a webhook: verifies and stores requests, and answers as the test configures it. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
@@ -12,12 +12,12 @@ export type Arrived = {
   event_id?: number
   prompt?: { id: string; choices: { value: string; label: string }[] }
 }
-/** A status; `drop`: the request was taken, and the connection ends without an answer; `hang`: it stays open. */
+/** A status; `drop`: accept the request and close the connection without an answer; `hang`: keep it open. */
 export type Reply = number | 'drop' | 'hang' | { status: number; headers: Record<string, string> }
 
 export async function startCallback(secret: string) {
   const webhook = new Webhook(secret)
-  /** Every request that was taken, in order; one key may come again. */
+  /** Every accepted request, in order; a key may occur more than once. */
   const taken: Arrived[] = []
   const refused: Arrived[] = []
   const replies: Reply[] = []
@@ -44,7 +44,7 @@ export async function startCallback(secret: string) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/cairn`,
     taken,
     refused,
-    /** As somebody who looks at `webhook-id` sees them: one key once. */
+    /** Requests deduplicated by `webhook-id`: each key once. */
     seen: (): Arrived[] => taken.filter(({ key }, at) => taken.findIndex(one => one.key === key) === at),
     reply: (...next: Reply[]) => void replies.push(...next),
     replyAlways: (next: Reply) => void (always = next),

@@ -1,4 +1,4 @@
-/** What an adapter of the Chat SDK makes of a request, as it hands it to the core: written down, not acted on. */
+/** Records what an adapter of the Chat SDK passes to the core for a request, without acting on it. */
 import { type Adapter, type ChatInstance, ConsoleLogger, type Message } from 'chat'
 
 export type Heard =
@@ -10,7 +10,7 @@ type Given<T> = T | (() => Promise<T>)
 const resolved = async <T>(given: Given<T>): Promise<T> =>
   typeof given === 'function' ? (given as () => Promise<T>)() : given
 
-/** `heard` holds what one request brought, in order. */
+/** `heard` contains the result of one request, in order. */
 export async function startRecorder(adapter: Pick<Adapter, 'initialize' | 'handleWebhook'>) {
   const heard: Promise<Heard>[] = []
   const write = (one: Heard | Promise<Heard>): Promise<void> => {
@@ -40,7 +40,7 @@ export async function startRecorder(adapter: Pick<Adapter, 'initialize' | 'handl
     return Promise.all(heard)
   }
 }
-/** Nothing was heard before. */
+/** Clears the results of earlier requests. */
 const STATE = new Proxy({}, { get: (_of, name) => () => Promise.resolve(name === 'setIfNotExists' || null) })
 export const SILENT = new ConsoleLogger('silent')
 type User = { userId: string }

@@ -14,7 +14,7 @@ async function link({ store, users, callback }: Bench, channels: Parameters<type
   await say(channels, { text: `/link ${code}` })
   await expect.poll(() => callback.seen()).toHaveLength(1)
 }
-/** The question comes behind the message, which is recorded after its session exists. */
+/** Adds the question after the message, which is recorded after its session exists. */
 async function ask({ store }: Bench, id: string): Promise<void> {
   await expect.poll(() => typesOf(store, id)).toContain('user.message')
   const { event } = createQuestionItem(
@@ -44,7 +44,7 @@ test('/stop aborts the running turn, and the session stays active', async () => 
   expect(log.at(-1)?.data).toMatchObject({ reason: 'channel_stop' })
 })
 
-test('/new begins a session, and what the one before still has to say is delivered', async () => {
+test('/new starts a session, and the pending answer of the previous session is still delivered', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
   const channels = await start()
   await say(channels, { text: 'one' })
@@ -61,7 +61,7 @@ test('/new begins a session, and what the one before still has to say is deliver
   await expect.poll(() => callback.taken.at(-1)?.text).toBe('I am working on it.')
 })
 
-test('a question is answered by a press or by its words; other text passes it over', async () => {
+test('a button or its label answers a question, and other text skips the question', async () => {
   const bench = await makeBench('sqlite', {}, {}, { echo: false })
   const { store, callback, start } = bench
   const channels = await start()
@@ -78,7 +78,7 @@ test('a question is answered by a press or by its words; other text passes it ov
     const question = callback.taken.at(-1)
     expect(question).toMatchObject({ type: 'question', text: 'Which?\n1. Red\n2. Blue' })
     const press = question?.prompt?.choices[1]?.value ?? ''
-    // Of another conversation it is nobody's.
+    // In another conversation the button is not valid.
     await say(channels, { press, conversation: 'C9' })
     await expect.poll(() => callback.taken.at(-1)?.text).toBe('That question is no longer open.')
     await say(channels, said === 'press' ? { press, conversation } : { text: said, conversation })
@@ -88,7 +88,7 @@ test('a question is answered by a press or by its words; other text passes it ov
       .toBe(said === 'neither' ? 'user.message' : 'ask_user_question.response')
     if (said !== 'neither')
       expect((await last())?.data).toMatchObject({ responses: [{ question: 'Which?', answer: 'Blue' }] })
-    // A second press changes nothing.
+    // A second button action changes nothing.
     await say(channels, { press, conversation })
     await expect.poll(() => callback.taken.at(-1)?.conversation_id).toBe(conversation)
     expect((await last())?.id).toBe((await typesOf(store, id)).length)
@@ -96,7 +96,7 @@ test('a question is answered by a press or by its words; other text passes it ov
 })
 
 /** Promise 15.6: A button action answers only in sessions where its sender may write. */
-test('a press answers a question for nobody but whoever may speak in that session', async () => {
+test('a button action answers a question only if the sender may write in that session', async () => {
   const bench = await makeBench('sqlite', {}, {}, { echo: false })
   const { store, callback, start } = bench
   const channels = await start()
@@ -115,7 +115,7 @@ test('a press answers a question for nobody but whoever may speak in that sessio
 })
 
 /** Promise 15.6: An approval over a channel is decided once, by an authorised person. */
-test('an approval is decided by who may decide it, once, and by nobody else', async () => {
+test('an approval is decided once, and only by a sender who may decide it', async () => {
   const bench = await makeBench('sqlite', {}, {}, { echo: false })
   const { store, callback, start } = bench
   const channels = await start()
@@ -139,7 +139,7 @@ test('an approval is decided by who may decide it, once, and by nobody else', as
   await expect.poll(() => callback.taken.at(-1)?.type).toBe('approval')
   const [approve] = callback.taken.at(-1)?.prompt?.choices ?? []
   expect(approve?.label).toBe('Approve')
-  // Somebody else in the same conversation.
+  // Another person in the same conversation.
   await say(channels, { press: approve!.value, user: 'U9' })
   await expect.poll(() => callback.taken.at(-1)?.text).toBe('You are not allowed to decide this.')
   await say(channels, { press: approve!.value })

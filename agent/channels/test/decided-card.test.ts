@@ -1,4 +1,4 @@
-/** The card of an approval after the decision, on every platform that edits its messages. */
+/** The approval card after the decision, on every platform that can edit messages. */
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
 import { type ConfigInput, writer } from '@cairn/protocol'
@@ -24,7 +24,7 @@ type Talk = {
   say(text: string): Promise<void>
   press(label: string): Promise<void>
   shown(): Promise<string[]>
-  /** What was said to a press, and to its sender alone. */
+  /** Replies to a button action that only its sender sees. */
   told(): Promise<string[]>
   /** Buttons of the last edit of a message. */
   buttonsLeft(): Promise<unknown[]>
@@ -106,7 +106,7 @@ const TALKS: Record<string, () => Promise<Talk>> = {
   },
 }
 
-/** A session of Ann's, in which a call of the terminal waits for a decision and its card is shown. */
+/** Creates a session of Ann in which a terminal call waits for a decision and its card is shown. */
 async function raise({ bench, say, shown }: Talk): Promise<string> {
   const { store, users } = bench
   const { code } = await createLinkCode({ store, now: Date.now }, { org_id: ORG, id: users.ann })
@@ -141,7 +141,7 @@ const gate = (store: LogStore, session_id: string, tool_call_id: string): Promis
 
 /** Promise 15.4, 15.6: An approval card shows who decided, also after a second button action. */
 test.each(Object.keys(TALKS))(
-  'on %s the card says who approved, its buttons go, and a second press shows the first decision',
+  'on %s the card shows who approved, loses its buttons, and answers a second click with the first decision',
   { timeout: 60_000 },
   async platform => {
     const talk = await TALKS[platform]!()
@@ -160,7 +160,7 @@ test.each(Object.keys(TALKS))(
 )
 
 test.each(Object.keys(TALKS))(
-  'on %s it says so too when somebody else rejects it in the web UI',
+  'on %s the card shows a rejection that another user made in the web UI',
   { timeout: 60_000 },
   async platform => {
     const talk = await TALKS[platform]!()
@@ -171,14 +171,14 @@ test.each(Object.keys(TALKS))(
     const deps = { store, now: Date.now, newId: randomUUID }
     await respondInbox(deps, items[0]!.id, { decision: 'reject' }, { kind: 'user', ...root })
     await expect.poll(async () => (await talk.shown()).at(-1), SOON).toContain('\n\nRejected by Root.')
-    // What tells the model of it is shown to nobody.
+    // The message that reports the decision to the model is not shown.
     expect((await talk.shown()).join()).not.toContain('[Decision]')
     const last = (await logOf(store, session_id)).at(-1)
     expect(last).toMatchObject({ type: 'user.message', data: { synthetic: 'governance_decision' } })
   },
 )
 
-test('a card that somebody has deleted is not sent again, and what follows is delivered', async () => {
+test('a deleted card is not sent again, and later messages are delivered', async () => {
   const telegram = await startFakeTelegram()
   onTestFinished(telegram.close)
   const settings = { platform: 'telegram', token_env: 'T', api_root: telegram.url, ...open } as const

@@ -1,4 +1,4 @@
-/** What people are told first, and what is written of it. */
+/** The AI disclosure that people see first, and how it is recorded. */
 import { createHash } from 'node:crypto'
 import { DISCLOSURE_LANGUAGES, DISCLOSURE_LEVELS } from '@cairn/protocol'
 import { disclosureText } from '@cairn/sessions'
@@ -7,7 +7,7 @@ import { logOf, makeBench, say, sessionsOf } from './bench.ts'
 
 const shown = { agent: 'greeter', model: 'acme/one', language: null, hasCommands: true }
 
-test('every level has a text of its own in every language, and names what is configured', () => {
+test('each level has its own text in every language and contains the configured details', () => {
   const config = {
     operator: 'Example Ltd',
     human_contact: 'help@example.org',
@@ -31,7 +31,7 @@ test('every level has a text of its own in every language, and names what is con
   expect(disclosureText({ level: 'none' }, shown)).toBeNull()
 })
 
-test('the language is the sender’s where there is a text, else the configured one, else English', () => {
+test('the disclosure uses the sender’s language if available, then the configured one, then English', () => {
   const of = (language: string | null, configured?: 'fr') =>
     disclosureText({ level: 'basic', ...(configured && { language: configured }) }, { ...shown, language })
       ?.language
@@ -51,7 +51,7 @@ test('the language is the sender’s where there is a text, else the configured 
 })
 
 /** Promise 15.5: No session content is sent before the AI disclosure, which is recorded once. */
-test('nothing precedes the disclosure, which is recorded once, in the language of the sender', async () => {
+test('the disclosure comes first, in the sender’s language, and is recorded once', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, { disclosure: { level: 'enhanced' } })
   const channels = await start()
   callback.reply(503, 'drop', 503)
@@ -78,7 +78,7 @@ test('nothing precedes the disclosure, which is recorded once, in the language o
 })
 
 /** Promise 15.5: Nothing is sent after a permanently rejected disclosure. */
-test('a disclosure that the platform refuses for good lets nothing follow it', async () => {
+test('nothing is sent after a disclosure that the platform rejects permanently', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, { disclosure: { level: 'basic' } })
   const channels = await start()
   callback.reply(400)
@@ -88,19 +88,19 @@ test('a disclosure that the platform refuses for good lets nothing follow it', a
   const answered = async () => (await logOf(store, session!.id)).map(({ type }) => type)
   await expect.poll(answered).toContain('llm.response')
   await say(channels, { text: '/new' })
-  // The notice of a conversation that has seen none has it in front.
+  // The first message to a conversation without a disclosure includes the disclosure text.
   const types = () => callback.taken.map(({ type }) => type)
   await expect.poll(types).toEqual(['notice', 'notice'])
   expect(callback.taken[0]?.text).toContain('an AI system')
   await say(channels, { text: 'again' })
   await expect.poll(types).toEqual(['notice', 'notice', 'disclosure', 'answer'])
-  // From here on a notice stands alone.
+  // After that, messages come without it.
   await say(channels, { text: '/status' })
   await expect.poll(types).toEqual(['notice', 'notice', 'disclosure', 'answer', 'notice'])
   expect(await answered()).not.toContain('disclosure.presented')
 })
 
-test('/disclosure repeats the text without an event, and level none shows nothing', async () => {
+test('/disclosure repeats the text without an event, and level none shows no disclosure', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   await say(channels, { text: '/disclosure' })

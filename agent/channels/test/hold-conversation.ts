@@ -1,6 +1,6 @@
 /**
- * What every platform must be able to do: a conversation with the disclosure first, a question, an approval
- * and a stop. The platform's own software shows what arrived.
+ * The conversation that every platform must support: the disclosure first, a question, an approval and a
+ * stop. The platform's own software shows what arrived.
  */
 import { randomUUID } from 'node:crypto'
 import { createLinkCode, createGateItem, createQuestionItem } from '@cairn/sessions'
@@ -9,13 +9,13 @@ import { type Bench, logOf, ORG, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
 
 export type Driver = {
-  /** What the person writes into their direct conversation. */
+  /** Sends a text of the person in their direct conversation. */
   say(text: string): Promise<void>
-  /** Presses a button of the newest message that has it. */
+  /** Clicks a button of the newest message that has it. */
   press(label: string): Promise<void>
-  /** Somebody else presses it; null: nobody else is in that conversation. */
+  /** Another person clicks it; null: the conversation has no other person. */
   pressAsStranger: ((label: string) => Promise<void>) | null
-  /** Every text that the person sees of us, in order. */
+  /** Every text of ours that the person sees, in order. */
   shown(): Promise<string[]>
 }
 
@@ -26,7 +26,7 @@ export async function holdConversation({ store, users }: Bench, driver: Driver):
   const last = async (): Promise<string> => (await shown()).at(-1) ?? ''
   const sessions = async (): Promise<string[]> => (await sessionsOf(store)).map(({ id }) => id)
   const lastType = async (id: string): Promise<string | undefined> => (await logOf(store, id)).at(-1)?.type
-  /** A session that was not there before. */
+  /** A session that did not exist before. */
   async function sessionAfter(before: readonly string[]): Promise<string> {
     await expect.poll(sessions).toHaveLength(before.length + 1)
     return (await sessions()).find(id => !before.includes(id)) ?? ''

@@ -11,13 +11,13 @@ class Dead extends Error {
   override readonly name = 'Dead'
 }
 
-/** Looks are no boundaries; leases and what is pruned come with time and not with a message. */
+/** Reads are no boundaries; leases and pruning depend on time and not on a message. */
 const WRITES =
   /^(?:add|create|ensure|receive|drop|retry|see|tell|countWrong|use|openConv|advance|postpone|begin|settle|plan|put|set|save|close|commit|movePart|releaseHeld|retarget|recover|refuse|endRedo)/
-/** What is given back at once, also by a process that is dead. */
+/** Released at once, also by a dead process. */
 const WATCHES = /^watch/
 
-/** `calls`: the names of its writes, in order. With `death` null nobody dies. */
+/** `calls`: the names of the writes, in order. With `death` null the process survives. */
 export function mortalStore(store: LogStore, death: Death | null) {
   const calls: string[] = []
   let state: 'lives' | 'dead' = 'lives'
@@ -55,7 +55,7 @@ export function mortalStore(store: LogStore, death: Death | null) {
   return { store: wrap(store), calls, isDead: () => state === 'dead', isReached: () => isReached }
 }
 
-/** Every fault at every write of a life without any. */
+/** Every fault at every write of a run without faults. */
 export function deathsOf(calls: readonly string[]): Death[] {
   const counts = new Map<string, number>()
   return calls.flatMap(call => {

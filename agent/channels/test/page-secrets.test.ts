@@ -1,4 +1,4 @@
-/** Secrets of the page are known to a process that runs no connection: its turns write none into a log. */
+/** A process that runs no connection still knows the secrets of the page, so its turns log none of them. */
 import { randomUUID } from 'node:crypto'
 import { followPageSecrets } from '@cairn/channels'
 import { changeConnection, createConnection, createSealing } from '@cairn/sessions'
@@ -9,7 +9,7 @@ const whsec = (byte: number): string => `whsec_${Buffer.alloc(32, byte).toString
 const SOON = { timeout: 10_000 }
 
 /** Promise 11.5: Every runner redacts secrets entered on the page, even if it runs no channel. */
-test.each(KINDS)('on %s a worker knows the secrets of the page, old ones and new ones', async kind => {
+test.each(KINDS)('on %s a worker learns existing and new secrets entered on the page', async kind => {
   const { store, sealing, users, callback } = await makeBench(kind, {}, {}, { only: {} })
   const deps = { store, newId: randomUUID, sealing, agents: ['greeter'], urlProblem: () => null }
   const settings = { platform: 'webhook', callback_url: callback.url, access: 'open', agent: 'greeter' }

@@ -1,4 +1,4 @@
-/** Connections that administrators make on the page: begun, changed and ended while the service runs. */
+/** Connections that administrators create, change and delete on the page while the service runs. */
 import { randomUUID } from 'node:crypto'
 import type { Channels } from '@cairn/channels'
 import {
@@ -12,7 +12,7 @@ import { expect, test } from 'vitest'
 import { type Bench, KINDS, makeBench, ORG } from './bench.ts'
 import { SECRET, signed } from './signed.ts'
 
-/** Connections are looked at each second. */
+/** Connections are polled every second. */
 const SOON = { timeout: 10_000 }
 const OTHER = `whsec_${Buffer.alloc(32, 11).toString('base64')}`
 
@@ -44,7 +44,7 @@ const say = async (channels: Channels, id: string, text: string, secret = SECRET
 
 /** Promise 15.3: A connection created on the page runs at once and ends when it is deleted. */
 test.each(KINDS)(
-  'on %s a connection of the page runs when it is made, with another secret when it is changed, and ends',
+  'on %s a page connection starts when created, switches to a changed secret, and ends when deleted',
   async kind => {
     const bench = await makeBench(kind, {}, {}, { only: {} })
     const channels = await bench.start()
@@ -66,7 +66,7 @@ test.each(KINDS)(
 )
 
 /** Promise 15.4: A disabled connection stays disabled after a restart. */
-test('what a callback that is gone has disabled stays so after a restart, until somebody enables it', async () => {
+test('a connection disabled by a 410 stays disabled after a restart, until it is enabled', async () => {
   const bench = await makeBench('sqlite')
   const { store, callback, start } = bench
   const first = await start()
@@ -85,7 +85,7 @@ test('what a callback that is gone has disabled stays so after a restart, until 
   await expect.poll(() => callback.taken.map(({ text }) => text)).toContain('echo: three')
 })
 
-test('a test message goes where it is sent to; refused, it is a dead letter that goes out again', async () => {
+test('a test message goes to its conversation; if rejected, it is a failed delivery that can be resent', async () => {
   const bench = await makeBench('sqlite', {}, {}, { only: {} })
   await bench.start()
   const { deps, make, row } = connectionsOf(bench)
@@ -108,7 +108,7 @@ test('a test message goes where it is sent to; refused, it is a dead letter that
   await expect(planTestMessage({ ...deps, now: Date.now }, await row(id), 'C7')).rejects.toThrow('disabled')
 })
 
-test('secrets of another key, and one that a connection has already, leave a connection broken', async () => {
+test('secrets of another key or of another connection leave a connection broken', async () => {
   const bench = await makeBench('sqlite', {}, {}, { only: {} })
   const { deps, make, row } = connectionsOf(bench)
   const id = await make()
@@ -133,7 +133,7 @@ test('secrets of another key, and one that a connection has already, leave a con
   await expect.poll(async () => (await row(foreign)).state, SOON).toBe('live')
 })
 
-test('what cannot be is refused before anything is written', async () => {
+test('invalid settings are rejected before anything is written', async () => {
   const bench = await makeBench('sqlite', {}, {}, { only: {} })
   const { deps, settings, make, row } = connectionsOf(bench)
   const by = { org_id: ORG, id: bench.users.root }

@@ -24,21 +24,21 @@ const gate = {
 }
 
 /** Promise 15.1: Only events that the contract marks visible reach a platform. */
-test('what is rendered is what the contract lets a channel show, type by type', () => {
+test('the renderer handles exactly the event types that the contract marks for channels', () => {
   expect(RENDERED.toSorted()).toEqual(typesWith('channel').toSorted())
   expect(VISIBLE).not.toContain('code.run_progress')
   expect(VISIBLE).not.toContain('llm.thinking')
   expect(VISIBLE).not.toContain('user.message')
 })
 
-test('an event of any other type gives nothing, whatever it holds', () => {
+test('an event of any other type renders nothing, whatever it contains', () => {
   for (const type of EVENT_TYPES.filter(each => !VISIBLE.includes(each)))
     expect(
       render(event(type, { text: 'canary', content: 'canary', reasoning: 'canary' }), { isLinked: true }),
     ).toEqual([])
 })
 
-test('an answer is shown, and what goes with a call of tools is not', () => {
+test('an answer is shown, and a response with tool calls is not', () => {
   expect(render(event('llm.response', message({})), { isLinked: false })).toEqual([
     { type: 'answer', text: 'hi' },
   ])
@@ -50,7 +50,7 @@ test('an answer is shown, and what goes with a call of tools is not', () => {
   expect(render(event('llm.response', message({ tool_calls: [call] })), { isLinked: true })).toEqual([])
 })
 
-test('an approval shows its arguments to a linked user, and to nobody else', () => {
+test('an approval shows its arguments only to a linked user', () => {
   const [shown] = render(event('inbox.governance_gate', gate), { isLinked: true })
   expect(shown).toMatchObject({ type: 'approval', ask: { kind: 'gate', choices: ['Approve', 'Reject'] } })
   expect(shown?.text).toContain('"command": "ls"')
@@ -59,19 +59,19 @@ test('an approval shows its arguments to a linked user, and to nobody else', () 
   ])
 })
 
-test('arguments too long to be shown whole have no buttons', () => {
+test('arguments too long to show in full have no buttons', () => {
   const long = { ...gate, arguments: { command: 'x'.repeat(4000) } }
   const [shown] = render(event('inbox.governance_gate', long), { isLinked: true })
   expect(shown?.ask).toBeUndefined()
 })
 
-test('a failure shows its category and nothing from inside', () => {
+test('a failure shows its category and no internal details', () => {
   const failed = { reason: 'retries', error_category: 'provider_error', error: 'canary', retryable: true }
   const [shown] = render(event('session.fail', failed), { isLinked: true })
   expect(shown?.text).toBe('Something went wrong (provider_error). Send a message to try again.')
 })
 
-test('an update of a coding run is a message where the platform edits none, and as often as it takes one', () => {
+test('a coding run update is its own message if the platform cannot edit, at the configured interval', () => {
   const update = (minutes?: number) =>
     event('code.run_channel_update', {
       run_id: 'r',
@@ -88,7 +88,7 @@ test('an update of a coding run is a message where the platform edits none, and 
   ])
   expect(sentAt(1)).toEqual([1, 2, 9, 10, 11, 20])
   expect(sentAt(10)).toEqual([10, 20])
-  // Records of earlier versions have no minutes.
+  // Events of earlier versions have no minutes.
   expect(render(update(), { isLinked: false, updateEveryMin: 1 })).toHaveLength(1)
   expect(render(update(1), { isLinked: false })).toEqual([])
   expect(deliveredTypes({})).not.toContain('code.run_channel_update')

@@ -1,4 +1,4 @@
-/** Signed messages, as the caller of a webhook makes them. */
+/** Signed messages, as the caller of a webhook creates them. */
 import { createHmac, randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 
@@ -14,7 +14,7 @@ export type Said = {
   secret?: string
   at?: Date
 }
-/** A signed message, as the caller of the webhook makes it. */
+/** A signed message, as the caller of the webhook creates it. */
 export function signed({
   text = '',
   user = 'U1',

@@ -6,7 +6,7 @@ const words = fc.array(fc.constantFrom('word', 'a', '. ', '\n', '\n\n', '😀', 
   maxLength: 120,
 })
 
-test('the parts of a text joined are the text, and each is within its limit', () => {
+test('the joined parts equal the text, and each part is within the limit', () => {
   fc.assert(
     fc.property(words, fc.integer({ min: 80, max: 300 }), (list, limit) => {
       const text = list.join('')
@@ -20,7 +20,7 @@ test('the parts of a text joined are the text, and each is within its limit', ()
   )
 })
 
-test('a code block that is cut is closed, and opened again in its language', () => {
+test('a split code block is closed, and reopened with its language', () => {
   const code = Array.from({ length: 40 }, (_, at) => `line ${at}`).join('\n')
   const parts = splitMessage(`Look:\n\`\`\`ts\n${code}\n\`\`\`\nDone.`, 160)
   expect(parts.length).toBeGreaterThan(2)

@@ -6,7 +6,7 @@ import { codeChannelUpdate } from '@cairn/sessions'
 import { call, KINDS, logOf, makeBench, refusing, say, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
 
-test.each(KINDS)('on %s a message makes a session, goes on with it, and is answered once', async kind => {
+test.each(KINDS)('on %s a message creates a session, the next one continues it, and each is answered once', async kind => {
   const { store, callback, start } = await makeBench(kind)
   const channels = await start()
   await say(channels, { text: 'hello' })
@@ -41,7 +41,7 @@ test.each(KINDS)('on %s a message makes a session, goes on with it, and is answe
 })
 
 /** Promise 15.4: An answer that is not yet in memory is not skipped. */
-test('a page that ends before what the row tells of is no end: nothing of it is passed over', async () => {
+test('a short page does not end the delivery, and no event is skipped', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const read: LogStore['read'] = async (...asked) => (await store.read(...asked)).slice(0, 1)
   const channels = await start({ ...store, read })
@@ -51,7 +51,7 @@ test('a page that ends before what the row tells of is no end: nothing of it is 
 })
 
 /** Promise 15.4: A message part is sent under one key until the platform accepts it. */
-test('what the callback does not take is sent again under the same key, until it does', async () => {
+test('a part that the callback does not accept is resent under the same key until it does', async () => {
   const { callback, start } = await makeBench('sqlite')
   const channels = await start()
   callback.reply(503, 500, { status: 429, headers: { 'retry-after': '0' } }, 'drop')
@@ -63,7 +63,7 @@ test('what the callback does not take is sent again under the same key, until it
 })
 
 /** Promise 15.4: A part that the platform rejects becomes a failed delivery, and later answers continue. */
-test('what the callback refuses is a dead letter, and later answers go on', async () => {
+test('a part that the callback rejects is a failed delivery, and later answers are sent', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   callback.reply(400)
@@ -81,7 +81,7 @@ test('what the callback refuses is a dead letter, and later answers go on', asyn
   ])
 })
 
-test('a dead letter that an operator sends again is there once, after what came since', async () => {
+test('an operator resends a failed delivery, which arrives once, after newer messages', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   callback.reply(400)
@@ -97,7 +97,7 @@ test('a dead letter that an operator sends again is there once, after what came 
   await expect.poll(() => store.channels.dueRedos(connection!.id, 10)).toEqual([])
 })
 
-test('conversations do not wait for each other', async () => {
+test('a conversation in backoff does not delay others', async () => {
   const { callback, start } = await makeBench('sqlite')
   const channels = await start()
   callback.reply({ status: 503, headers: {} })
@@ -109,7 +109,7 @@ test('conversations do not wait for each other', async () => {
   await expect.poll(() => callback.seen().length, { timeout: 10_000 }).toBe(20)
 })
 
-test('a callback that is gone ends the connection, and nothing is taken for it any more', async () => {
+test('a callback that answers 410 disables the connection, which then accepts no messages', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   callback.reply(410)
@@ -118,7 +118,7 @@ test('a callback that is gone ends the connection, and nothing is taken for it a
   await expect(say(channels, { text: 'two' })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a burst that came while nobody was there is answered in its order', async () => {
+test('a burst that was undelivered at shutdown is answered in order after the restart', async () => {
   const { callback, start, advance } = await makeBench('sqlite')
   const first = await start()
   const texts = Array.from({ length: 15 }, (_, at) => `m${at}`)
@@ -142,7 +142,7 @@ test('a connection without its secret is broken, and the service runs', async ()
   ])
 })
 
-test('a connection whose agent nobody configured is broken, and takes nothing', async () => {
+test('a connection with an unknown agent is broken and has no webhook path', async () => {
   const { store, start } = await makeBench('sqlite', { agent: 'gretter' })
   const channels = await start()
   expect(channels.paths).toEqual([])
@@ -151,7 +151,7 @@ test('a connection whose agent nobody configured is broken, and takes nothing', 
   ])
 })
 
-test('whoever is refused is told so in words of the channel, not in those of the service', async () => {
+test('a rejected sender gets a message of the channel, without internal details', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const error = new AppError('limit_reached', 'The table of org_1 is full.')
   const channels = await start(refusing(store, () => error))
@@ -162,7 +162,7 @@ test('whoever is refused is told so in words of the channel, not in those of the
 })
 
 test.each(KINDS)(
-  'on %s an id that no store can keep is refused, and text comes as it was said',
+  'on %s an id that a store cannot keep is rejected, and other text arrives unchanged',
   async kind => {
     const { callback, start } = await makeBench(kind)
     const channels = await start()
@@ -176,7 +176,7 @@ test.each(KINDS)(
   },
 )
 
-test('a message without words or a button is refused, and no row is written', async () => {
+test('a message without text or a button is rejected, and no row is written', async () => {
   const { store, start } = await makeBench('sqlite')
   const channels = await start()
   for (const said of [{ text: '' }, { text: ' \n' }, { text: '', press: '' }])
@@ -188,7 +188,7 @@ test('a message without words or a button is refused, and no row is written', as
   expect(await store.channels.nextInbound(connection!.id, 10)).toEqual([])
 })
 
-test('a webhook-id of more than 256 characters is refused with the reason', async () => {
+test('a webhook-id of more than 256 characters is rejected with the reason', async () => {
   const { start } = await makeBench('sqlite')
   const channels = await start()
   await expect(say(channels, { text: 'hello', id: 'x'.repeat(257) })).rejects.toMatchObject({
@@ -197,7 +197,7 @@ test('a webhook-id of more than 256 characters is refused with the reason', asyn
   })
 })
 
-test('while a coding agent runs, the callback gets its updates in their order', async () => {
+test('the callback gets the updates of a coding run in order', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
   const channels = await start()
   await say(channels, { text: 'build it' })
@@ -217,7 +217,7 @@ test('while a coding agent runs, the callback gets its updates in their order', 
 })
 
 /** Promise 15.3: A message that always fails is given up after five attempts and blocks no later one. */
-test('a message that fails five times is given up, visibly, and what comes after it goes on', async () => {
+test('a message that fails five times is abandoned visibly, and later ones are processed', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const isPoison = ({ events }: Commit) => JSON.stringify(events).includes('poison')
   const channels = await start(refusing(store, commit => (isPoison(commit) ? new Error('odd') : null)))
@@ -231,7 +231,7 @@ test('a message that fails five times is given up, visibly, and what comes after
   expect(await store.channels.getInbound(1)).toMatchObject({ state: 'dropped', reason: 'abandoned: odd' })
 })
 
-test('a body over the limit of its platform is refused before its signature is looked at', async () => {
+test('a body over the platform’s limit is rejected before its signature is checked', async () => {
   const { start } = await makeBench('sqlite')
   const channels = await start()
   const raw = new Uint8Array(1024 * 1024 + 1)
@@ -239,7 +239,7 @@ test('a body over the limit of its platform is refused before its signature is l
   await expect(refused).rejects.toMatchObject({ code: 'body_too_large' })
 })
 
-test('two connections with one secret would take each other’s messages, so neither works', async () => {
+test('two connections with one secret could read each other’s messages, so both are broken', async () => {
   const twin = {
     platform: 'webhook',
     secret_env: 'HOOK_SECRET',
@@ -254,7 +254,7 @@ test('two connections with one secret would take each other’s messages, so nei
   ])
 })
 
-test('Retry-After is heeded in seconds and as a date, and for an hour at most', async () => {
+test('Retry-After is respected in seconds and as a date, for at most one hour', async () => {
   const { store, callback, start, advance } = await makeBench('sqlite')
   const channels = await start()
   const [connection] = await store.channels.listConnections('org_1')
@@ -264,7 +264,7 @@ test('Retry-After is heeded in seconds and as a date, and for an hour at most', 
   const waits = async (attempts: number) => {
     const waiting = async () => (await store.channels.listDeliveries(connection!.id, 'waiting', 1))[0]
     await expect.poll(async () => (await waiting())?.attempts).toBe(attempts)
-    // The conversation is postponed after its part; a clock moved between the two postpones it from there.
+    // The conversation is postponed after its part; a clock change between the two would shift it.
     const due = () => store.channels.dueConversations(connection!.id, '', 1)
     await expect.poll(due).toEqual([])
     const { next_at, updated_at } = (await waiting())!
@@ -279,7 +279,7 @@ test('Retry-After is heeded in seconds and as a date, and for an hour at most', 
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: hello'])
 })
 
-test('a lease is given back when what is under way is settled, not before', async () => {
+test('a lease is released after the work in progress is settled', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const done: string[] = []
   const settleDelivery: LogStore['channels']['settleDelivery'] = async (...args) => {
@@ -300,12 +300,12 @@ test('a lease is given back when what is under way is settled, not before', asyn
   expect(done).toEqual(['settled', 'released'])
 })
 
-test('a callback with credentials in its address is refused with the configuration', async () => {
+test('a callback URL with credentials is rejected with the configuration', async () => {
   const callback_url = 'https://ann:secret@bridge.example.org/cairn'
   await expect(makeBench('sqlite', { callback_url })).rejects.toThrow('must not contain a user or password')
 })
 
-test('conversations that work for long and show nothing yet do not hold up another', async () => {
+test('long-running conversations without output do not delay another conversation', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
   const channels = await start()
   for (let at = 0; at < 40; at++)

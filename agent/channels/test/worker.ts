@@ -25,7 +25,7 @@ export function startEcho(store: LogStore) {
       session_id: session.id,
       fence,
       events: texts.map(text => response(`echo: ${text}`)),
-      // What came after the read is for the next look.
+      // Events after the read are for the next poll.
       cursor: fresh.at(-1)?.id ?? session.wake_id,
       release_lease: true,
     })

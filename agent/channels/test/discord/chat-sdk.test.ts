@@ -1,4 +1,7 @@
-/** What Discord sends, read by us and by the Chat SDK's adapter; docs/channels/discord.md has what differs. */
+/**
+ * Discord payloads, parsed by Cairn and by the Chat SDK's adapter; docs/channels/discord.md lists
+ * differences.
+ */
 import { createDiscordAdapter } from '@chat-adapter/discord'
 import type { GatewayDispatchPayload } from 'discord-api-types/v10'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -33,7 +36,7 @@ const post = (body: unknown, headers: Record<string, string> = {}): Promise<Hear
       body: JSON.stringify(body),
     }),
   )
-/** A message of the gateway, as a listener of theirs forwards it. */
+/** A gateway message as a Chat SDK listener forwards it. */
 const forwarded = (data: Fields): Promise<Heard[]> =>
   post({ type: 'GATEWAY_MESSAGE_CREATE', timestamp: Date.now(), data }, { 'x-discord-gateway-token': TOKEN })
 function ours(t: string, d: Fields) {
@@ -58,7 +61,7 @@ const MESSAGES: Record<string, () => Fields> = {
   'a message of somebody without a display name': () => said('hi', { author: { ...BOB, global_name: null } }),
 }
 
-test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, make) => {
+test.each(Object.entries(MESSAGES))('Cairn and the Chat SDK read %s alike', async (_name, make) => {
   const data = make()
   const [theirs] = await forwarded(data)
   if (theirs?.kind !== 'message') throw new Error(`it heard ${theirs?.kind}`)
@@ -84,7 +87,7 @@ test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, make) => {
   ).toEqual(message.attachments.map(({ name, size, url, mimeType }) => [name, size, url, mimeType]))
 })
 
-test('a mention in a channel begins a thread at that message to both, and the thread goes on', async () => {
+test('Cairn and the Chat SDK start a thread at a mention in a channel, and continue it', async () => {
   const mention = said(`<@${ME.id}> hello`, { ...discord.inGuild(GENERAL), mentions: [ME] })
   const [theirs] = await forwarded(mention)
   const inbound = ours('MESSAGE_CREATE', mention)
@@ -115,7 +118,7 @@ const interaction = (type: number, data: Fields, more: Fields = {}): Fields => (
 test.each([
   ['/stop', { id: '1', name: 'stop', type: 1 }],
   ['/link ABCD', { id: '1', name: 'link', type: 1, options: [{ type: 3, name: 'code', value: 'ABCD' }] }],
-])('the command %s has the words, sender and channel that they read', async (text, data) => {
+])('the command %s has the text, sender and channel that the Chat SDK reads', async (text, data) => {
   const given = interaction(2, data)
   const [theirs] = await post(given)
   if (theirs?.kind !== 'command') throw new Error(`it heard ${theirs?.kind}`)
@@ -128,7 +131,7 @@ test.each([
   ])
 })
 
-test('a button that was pressed has the value, sender and thread that they read', async () => {
+test('a button action has the value, sender and thread that the Chat SDK reads', async () => {
   const channel = { id: '77', type: 11, parent_id: GENERAL }
   const member = { user: ANN, nick: null, roles: [] }
   const inThread = { channel_id: '77', channel, guild_id: '900', member, user: undefined }
@@ -147,28 +150,28 @@ test('a button that was pressed has the value, sender and thread that they read'
   ])
 })
 
-/** What each of both makes of it on purpose. */
+/** Intended differences between both. */
 const DIFFERENT: [string, Fields, Fields, Fields][] = [
   [
-    'mentions are ids in their text, and names in ours',
+    'the Chat SDK keeps mentions as ids, and Cairn replaces them with names',
     { content: 'ask <@8>', mentions: [BOB] },
     { text: 'ask <@8>' },
     { text: 'ask @Bob' },
   ],
   [
-    'the mention of the bot stays in their text, and only says who is meant to us',
+    'the Chat SDK keeps the mention of the bot in the text, and Cairn removes it',
     { content: `<@${ME.id}> hello`, mentions: [ME] },
     { text: `<@${ME.id}> hello`, isMention: true },
     { text: 'hello' },
   ],
   [
-    'what is for nobody in a server is handed on by them, and dropped by us',
+    'the Chat SDK reports a server message without a mention, and Cairn drops it',
     { content: 'among ourselves', channel_id: GENERAL, guild_id: '900', channel_type: 0 },
     { text: 'among ourselves' },
     { ignore: 'not mentioned' },
   ],
   [
-    'a nickname of the server is the name to us, and the display name to them',
+    'Cairn uses the nickname of the server, and the Chat SDK the display name',
     {
       content: `<@${ME.id}> x`,
       mentions: [ME],

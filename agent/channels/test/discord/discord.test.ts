@@ -1,4 +1,6 @@
-/** Discord as our fake plays it, which discord.js judges: what people see, and what becomes of faults. */
+/**
+ * The Discord channel on the fake that discord.js verifies: what people see, and how failures are handled.
+ */
 import { writer } from '@cairn/protocol'
 import { Client, GatewayIntentBits } from 'discord.js'
 import { expect, onTestFinished, test } from 'vitest'
@@ -34,7 +36,7 @@ const isLive = (bench: Bench) => expect.poll(async () => (await stateOf(bench))?
 const texts = ({ messages }: FakeDiscord): string[] => messages.map(({ content }) => content)
 
 test.each(KINDS)(
-  'on %s a person holds a conversation with a question, an approval and a stop on Discord',
+  'on %s a person completes a conversation with a question, an approval and a stop on Discord',
   { timeout: 120_000 },
   async kind => {
     const disclosure = { level: 'basic', operator: 'Example Ltd' }
@@ -58,7 +60,7 @@ test.each(KINDS)(
   },
 )
 
-test('it is live once its session is on disk: from then on nothing that is said is lost', async () => {
+test('the connection turns live only after its gateway session is stored', async () => {
   const bench = await makeDiscord()
   const { channels } = bench.store
   const cursors: unknown[] = []
@@ -79,7 +81,7 @@ test('it is live once its session is on disk: from then on nothing that is said 
 })
 
 /** Promise 15.3, 15.4: The Discord adapter speaks the protocol of discord.js. */
-test('discord.js’s own Client logs in to the fake, hears, answers with buttons and is pressed', async () => {
+test('discord.js’s own client logs in to the fake, reads messages, sends buttons and receives clicks', async () => {
   const discord = await startFakeDiscord()
   onTestFinished(discord.close)
   const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
@@ -110,7 +112,7 @@ test('discord.js’s own Client logs in to the fake, hears, answers with buttons
   await expect(new Client({ intents: [Guilds], rest: { api: discord.url } }).login('wrong')).rejects.toThrow()
 })
 
-test('an answer is shown while it is written, and takes the place of what was shown on Discord', async () => {
+test('an answer is shown while it is written, and the final answer replaces it on Discord', async () => {
   const bench = await makeDiscord('sqlite', {}, {}, false)
   const { store, discord, start } = bench
   await start()
@@ -130,7 +132,7 @@ test('an answer is shown while it is written, and takes the place of what was sh
   expect(JSON.stringify(discord.calls)).not.toContain('canary-reasoning')
 })
 
-test('in a server a mention opens a thread, in which the conversation goes on without one', async () => {
+test('a mention in a server opens a thread, which continues without further mentions', async () => {
   const bench = await makeDiscord()
   const { store, discord, start } = bench
   await start()
@@ -148,7 +150,7 @@ test('in a server a mention opens a thread, in which the conversation goes on wi
   expect(await sessionsOf(store)).toHaveLength(1)
   const said = say('typo', { ...inGuild(thread) })
   await expect.poll(() => texts(discord).at(-1), SOON).toBe('echo: typo')
-  // A link that got its picture is no edit.
+  // An update that only adds a link preview is not an edit.
   discord.push('MESSAGE_UPDATE', said)
   discord.edit(said, 'no typo')
   await expect.poll(() => texts(discord).at(-1), SOON).toBe('echo: (edited) no typo')
@@ -158,7 +160,7 @@ test('in a server a mention opens a thread, in which the conversation goes on wi
 })
 
 /** Promise 15.4: A part whose Discord response was lost is posted once. */
-test('a part whose answer was lost is there once, and a rate limit is waited out', async () => {
+test('a part whose response was lost is posted once, and a rate limit is waited out', async () => {
   const bench = await makeDiscord()
   const { discord, start, store } = bench
   await start()
@@ -175,7 +177,7 @@ test('a part whose answer was lost is there once, and a rate limit is waited out
 })
 
 /** Promise 15.3: Discord messages sent while the bot was offline arrive once. */
-test('what was said while nobody listened comes when somebody does, once', async () => {
+test('messages sent while the bot is offline arrive once after it reconnects', async () => {
   const bench = await makeDiscord()
   const { discord, start, store } = bench
   const first = await start()
@@ -198,7 +200,7 @@ test('what was said while nobody listened comes when somebody does, once', async
 test.each([
   [4004, 'rejected the token'],
   [4014, 'message content intent'],
-])('close code %i is told with what to do, and is not tried again after a restart', async (code, words) => {
+])('close code %i is reported with the fix, and a restart does not retry it', async (code, words) => {
   const bench = await makeDiscord()
   const { discord, start, store } = bench
   discord.closeNext(code, code, code)
@@ -215,7 +217,7 @@ test.each([
   await isLive(bench)
 })
 
-test('a file that somebody sends is in the inbox of the workspace', async () => {
+test('a received file is stored in the inbox folder of the workspace', async () => {
   const bench = await makeDiscord()
   const { discord, start, store } = bench
   await start()

@@ -1,4 +1,6 @@
-/** Discord's REST API and gateway: channels, threads, messages, presses, and the faults of a platform. */
+/**
+ * Discord's REST API and gateway: channels, threads, messages, button actions, and failures of the platform.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -30,7 +32,7 @@ export type Shown = {
   mentions: unknown
   file?: { name: string; bytes: number }
 }
-/** `drop`: it was taken, and the connection ends without an answer. */
+/** `drop`: accept the request and close the connection without an answer. */
 type Fault = 'drop' | { status: number; body: Json }
 type Call = { method: string; path: string; body: Json }
 
@@ -44,7 +46,7 @@ export async function startFakeDiscord() {
   const sockets = new Set<WebSocket>()
   let nextId = 10_000n
   const newId = (): string => String(nextId++)
-  /** The next identify ends with this code. */
+  /** Ends the next identify with this code. */
   let closing: number[] = []
   const files = new Map<string, Buffer>()
 
@@ -231,7 +233,7 @@ export async function startFakeDiscord() {
       push('MESSAGE_UPDATE', { ...said, content, edited_timestamp: '2026-11-23T12:00:00.000Z' }),
     command: (name: string, from = ANN, channel = DIRECT): void =>
       push('INTERACTION_CREATE', interaction(2, { id: '1', name, type: 1 }, from, channel)),
-    /** Presses the newest button with that label. */
+    /** Clicks the newest button with that label. */
     press(label: string, from = ANN): void {
       const shown = messages.findLast(({ buttons }) => buttons.some(button => button.label === label))
       const button = shown?.buttons.find(each => each.label === label)
@@ -242,7 +244,7 @@ export async function startFakeDiscord() {
     fail: (match: RegExp, ...next: Fault[]): void =>
       void faults.push(...next.map(fault => ({ match, fault }))),
     closeNext: (...codes: number[]): void => void (closing = codes),
-    /** The sockets break, as they do every few hours. */
+    /** Closes the sockets, as Discord does every few hours. */
     cut: (): void => {
       for (const socket of sockets) socket.terminate()
     },
@@ -258,7 +260,7 @@ export async function startFakeDiscord() {
 }
 export type FakeDiscord = Awaited<ReturnType<typeof startFakeDiscord>>
 
-/** What every message of Discord has. */
+/** Fields that every Discord message has. */
 const BARE = {
   type: 0,
   timestamp: '2026-11-23T11:00:00.000Z',

@@ -1,4 +1,6 @@
-/** Mail with a mailbox and a mail server of ours: what people get, and what becomes of faults. */
+/**
+ * The email channel with a fake mailbox and mail server: what people receive, and how failures are handled.
+ */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { respondInbox } from '@cairn/sessions'
@@ -16,7 +18,7 @@ const saidIn = async ({ store }: Bench, at = 0) => {
 
 /** Promise 15.6: An email cannot decide an approval. */
 test.each(KINDS)(
-  'on %s a person holds a conversation by mail; what needs a decision is decided in the web UI',
+  'on %s a person holds a conversation by email, and decides approvals in the web UI',
   { timeout: 120_000 },
   async kind => {
     const bench = await startEmail({
@@ -56,7 +58,7 @@ test.each(KINDS)(
           .toMatchObject({ content: 'Approve' })
         expect(post.got.length).toBe(before)
       },
-      // The disclosure is the beginning of the first mail: as if it were one of its own.
+      // The disclosure starts the first email; it is split off and counted as its own message.
       shown: async () =>
         shown().flatMap((text, at) => (at === 0 ? text.split(/(?<=not to a person\.)\s+/) : [text])),
     })
@@ -65,7 +67,7 @@ test.each(KINDS)(
   },
 )
 
-test('an answer goes to whom the first mail went, tied to it, and says that a program wrote it', async () => {
+test('an answer goes to the recipients of the first email, in its thread, marked as automatic', async () => {
   const { post, write, answer, open } = await startEmail()
   await open()
   write('hello', {
@@ -86,14 +88,14 @@ test('an answer goes to whom the first mail went, tied to it, and says that a pr
   expect(first?.headers).toContainEqual(
     expect.objectContaining({ key: 'auto-submitted', value: 'auto-replied' }),
   )
-  // Somebody new in a later mail is not one of them.
+  // An address that a later email adds is not included.
   answer('more', { from: 'bob@example.com', cc: 'mallory@example.net', id: '<second@example.com>' })
   await expect.poll(() => post.got.length).toBe(2)
   expect(post.got[1]?.recipients.toSorted()).toEqual(first?.recipients.toSorted())
   expect(post.got[1]).toMatchObject({ inReplyTo: '<second@example.com>' })
 })
 
-test('what is quoted and signed is not said again, and a program that keeps In-Reply-To alone is understood', async () => {
+test('quotes and signatures are stripped, and a reply with only In-Reply-To joins its conversation', async () => {
   const bench = await startEmail()
   const { store, post, write, answer, open } = bench
   await open()
@@ -111,7 +113,7 @@ test('what is quoted and signed is not said again, and a program that keeps In-R
   ])
 })
 
-test('files come with a mail and go out with one', async () => {
+test('files are received as attachments and sent as attachments', async () => {
   const bench = await startEmail()
   const { store, post, write, open } = bench
   await open()
@@ -158,7 +160,7 @@ test('files come with a mail and go out with one', async () => {
   expect(post.got[1]?.attachments).toMatchObject([{ filename: 'report.md', mimeType: 'text/markdown' }])
 })
 
-test('a mailbox that was full before is left alone, and what comes while nobody reads is read later', async () => {
+test('emails from before the first start are ignored, and emails sent during downtime are read later', async () => {
   const bench = await startEmail()
   const { mailbox, post, write, shown, open } = bench
   mailbox.put(writeMail({ text: 'from long ago' }), new Date(Date.now() - 60_000))
@@ -174,7 +176,7 @@ test('a mailbox that was full before is left alone, and what comes while nobody 
   mailbox.drop()
   write('three')
   await expect.poll(() => post.got.length, { timeout: 10_000 }).toBe(3)
-  // The same mails under other numbers are the same mails.
+  // Emails with new UIDs are recognized as the same emails.
   mailbox.renumber()
   mailbox.drop()
   write('four')
@@ -182,7 +184,7 @@ test('a mailbox that was full before is left alone, and what comes while nobody 
   expect(shown().join()).not.toContain('long ago')
 })
 
-test('a refused password is said with what to do, and three of them are enough', async () => {
+test('a rejected password breaks the connection after three attempts and is reported with the fix', async () => {
   const bench = await startEmail()
   bench.mailbox.refuseLogins(3)
   await bench.start()
@@ -192,7 +194,7 @@ test('a refused password is said with what to do, and three of them are enough',
   expect(bench.mailbox.logins()).toBe(0)
 })
 
-test('what a mail server refuses for now goes out later, for good is a dead letter, and of lost answers there is one mail', async () => {
+test('temporary rejections are retried, permanent ones are failed deliveries, and lost answers resend under one id', async () => {
   const bench = await startEmail()
   const { store, post, write, shown, open, advance } = bench
   await open()
@@ -213,7 +215,7 @@ test('what a mail server refuses for now goes out later, for good is a dead lett
 })
 
 /** Promise 15.4: A bounced email is a failed delivery. */
-test('a mail that comes back is a dead letter, and is not answered', async () => {
+test('a bounced email is a failed delivery and is not answered', async () => {
   const bench = await startEmail()
   const { store, post, mailbox, write, open } = bench
   await open()
@@ -253,7 +255,7 @@ test('a mail that comes back is a dead letter, and is not answered', async () =>
   expect(post.got).toHaveLength(1)
 })
 
-test('more than per_hour waits, and goes out when the hour is over', async () => {
+test('emails beyond per_hour wait until the hour is over', async () => {
   const { post, write, open, advance } = await startEmail({ settings: { per_hour: 2 } })
   await open()
   for (const text of ['one', 'two', 'three']) write(text)
@@ -262,7 +264,7 @@ test('more than per_hour waits, and goes out when the hour is over', async () =>
   await expect.poll(() => post.got.length, { timeout: 10_000 }).toBe(3)
 })
 
-test('answers go to the signed address of their conversation, which tells who writes there', async () => {
+test('answers carry a signed reply address, which identifies the conversation and its sender', async () => {
   const bench = await startEmail({ settings: { ...TOKENS, access: 'allowlist', allow: ['ann@example.com'] } })
   const { store, post, write, answer, open } = bench
   await open()
@@ -270,7 +272,7 @@ test('answers go to the signed address of their conversation, which tells who wr
   await expect.poll(() => post.got.length).toBe(1)
   const to = post.got[0]?.replyTo?.[0]?.address ?? ''
   expect(to).toMatch(/^a\+[0-9a-z]{44}@example\.org$/)
-  // Nothing else says whose mail it is, and no header ties it to the conversation.
+  // Nothing else identifies the sender, and no header links the email to the conversation.
   answer('it is me', { to, verdict: null, headers: [] })
   await expect.poll(() => post.got.length).toBe(2)
   expect(await sessionsOf(store)).toHaveLength(1)

@@ -1,6 +1,6 @@
 /**
- * A mailbox of ours, as much of IMAP4rev1 as imapflow asks for: LOGIN, SELECT, SEARCH, FETCH, STORE, IDLE.
- * Dovecot judges the adapter by hand (`npm run interop:email`).
+ * A fake mailbox with the part of IMAP4rev1 that imapflow uses: LOGIN, SELECT, SEARCH, FETCH, STORE, IDLE.
+ * `npm run interop:email` tests the adapter with Dovecot.
  */
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -11,16 +11,16 @@ export const PASSWORD = 'canary-of-a-password-that-no-log-may-hold'
 type Mail = { uid: number; raw: Buffer; flags: Set<string>; at: Date }
 export type FakeMailbox = {
   port: number
-  /** A mail arrives. */
+  /** Delivers an email. */
   put(raw: string, at?: Date): number
   mails(): Mail[]
-  /** All mails get other UIDs. */
+  /** Assigns new UIDs to all emails. */
   renumber(): void
-  /** Every connection ends. */
+  /** Closes every connection. */
   drop(): void
-  /** So many logins are refused. */
+  /** Rejects this number of logins. */
   refuseLogins(times: number): void
-  /** How often somebody has logged in. */
+  /** The number of successful logins. */
   logins(): number
   close(): Promise<void>
 }
@@ -31,7 +31,7 @@ export async function startFakeMailbox(): Promise<FakeMailbox> {
   let refused = 0
   let logins = 0
   let mails: Mail[] = []
-  /** How many mails each connection was told of. */
+  /** The number of emails that each connection knows of. */
   const sockets = new Map<Socket, number>()
   const announce = (socket: Socket): void => {
     if (sockets.get(socket) !== mails.length) socket.write(`* ${mails.length} EXISTS\r\n`)

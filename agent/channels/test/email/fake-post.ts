@@ -1,17 +1,17 @@
-/** A mail server of ours that takes what goes out (smtp-server): what people get, and what it refuses. */
+/** A fake mail server (smtp-server) for outgoing email: what people receive, and what it rejects. */
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { PASSWORD } from './fake-mailbox.ts'
 
 export type Got = Email & { raw: string; recipients: string[] }
-/** `drop`: the mail is taken, and the connection ends before its answer. */
+/** `drop`: accept the email and close the connection without an answer. */
 export type Fault = { code: number; message: string } | 'drop'
 export type FakePost = {
   port: number
-  /** In the order in which they came. */
+  /** In order of arrival. */
   got: Got[]
-  /** What becomes of the next mails. */
+  /** How the next emails are answered. */
   fail(...faults: Fault[]): void
   close(): Promise<void>
 }

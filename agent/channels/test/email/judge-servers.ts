@@ -1,4 +1,4 @@
-/** Dovecot and aiosmtpd in a directory of their own, for the judge of the email channel. */
+/** Dovecot and aiosmtpd in their own directory, for the interop test of the email channel. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -7,7 +7,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { wait } from '../../src/wait.ts'
 
-/** Of the system, as aiosmtpd is: no package of npm brings them. */
+/** System packages, as is aiosmtpd: npm does not provide them. */
 const DOVECOT = 'dovecot'
 
 export async function freePort(): Promise<number> {
@@ -18,7 +18,9 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Any user, with the password `secret`. Root gives the mails to nobody: Dovecot reads none of root's. */
+/**
+ * Accepts any user with the password `secret`. Root hands the emails to `nobody`: Dovecot reads none of root.
+ */
 export async function startDovecot(dir: string, port: number): Promise<ChildProcess> {
   const { uid, gid, username } = userInfo()
   const [mailUid, mailGid] = uid === 0 ? [65_534, 65_534] : [uid, gid]
@@ -63,7 +65,7 @@ service imap-login {
   return begun(spawn(DOVECOT, ['-F', '-c', join(dir, 'dovecot.conf')], { stdio: 'inherit' }), port)
 }
 
-/** Takes every mail, and keeps it as a file below `out/new`. */
+/** Accepts every email and stores it as a file below `out/new`. */
 export const startAiosmtpd = (dir: string, port: number, python: string): Promise<ChildProcess> =>
   begun(
     spawn(

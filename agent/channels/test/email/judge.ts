@@ -1,6 +1,6 @@
 /**
- * The email channel with Dovecot and aiosmtpd, which other people wrote: a conversation with a question, an
- * approval and /stop, a second process that takes over, and files in and out.
+ * The email channel with Dovecot and aiosmtpd, two independent servers: a conversation with a question, an
+ * approval and /stop, a second process that takes over, and files in both directions.
  *
  * Needs `dovecot` (Debian: dovecot-imapd) in the path and a Python with `aiosmtpd`, which CAIRN_JUDGE_PYTHON
  * may name: `npm run interop:email`. Changes nothing outside a temporary directory.
@@ -95,7 +95,7 @@ const ensure = (what: string, holds: boolean): void => {
   console.log(`ok  ${what}`)
 }
 
-/** What aiosmtpd has taken, in order. */
+/** What aiosmtpd accepted, in order. */
 async function got(): Promise<Got[]> {
   const at = join(dir, 'out', 'new')
   const raws = readdirSync(at).map(name => readFileSync(join(at, name)))
@@ -107,7 +107,7 @@ async function got(): Promise<Got[]> {
     .map(({ raw, mail }) => ({ ...mail, raw, recipients: [] }))
     .toSorted((a, b) => orderOf(a) - orderOf(b))
 }
-/** Dates are whole seconds: the order is that of the chain of answers. */
+/** Dates have whole seconds, so the order follows the chain of replies. */
 const arrived = new Map<string, number>()
 function orderOf({ messageId = '' }: Email): number {
   if (!arrived.has(messageId)) arrived.set(messageId, arrived.size)

@@ -1,4 +1,4 @@
-/** Somebody with a mail program: writes, answers, and quotes what they answer. */
+/** A person with an email program: writes, answers, and quotes the email that they answer. */
 import type { Got } from './fake-post.ts'
 
 export const ADDRESS = 'a@example.org'
@@ -11,11 +11,11 @@ export type Written = {
   subject?: string
   text?: string
   id?: string
-  /** Of the mail server that took it; null: it said nothing. */
+  /** The verdict of the receiving mail server; null: it added none. */
   verdict?: 'pass' | 'fail' | null
-  /** More headers, each a line. */
+  /** More headers, one per line. */
   headers?: readonly string[]
-  /** In place of a body of text: headers of the content and what follows them. */
+  /** Replaces the text body: content headers and what follows them. */
   body?: string
 }
 
@@ -49,7 +49,7 @@ export function writeMail({
   ].join('\n')
 }
 
-/** The headers by which a mail answers one of ours. */
+/** The headers that make an email a reply to one of ours. */
 export const answers = ({ messageId = '', references = '' }: Got): string[] => [
   `In-Reply-To: ${messageId}`,
   `References: ${references} ${messageId}`,

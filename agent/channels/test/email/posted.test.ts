@@ -1,4 +1,4 @@
-/** Mails that a mail server posts, and what the configuration and `doctor` say. */
+/** Emails that a mail server posts, and the errors of the configuration and of `doctor`. */
 import { checkChannels } from '@cairn/channels'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -43,7 +43,7 @@ async function messagesOf({ store }: Pick<Awaited<ReturnType<typeof startPosted>
   return (await logOf(store, session!.id)).filter(({ type }) => type === 'user.message')
 }
 
-test('a mail that is posted is taken once, with its files, and one that is not signed is refused', async () => {
+test('a posted email is accepted once, with its files, and an unsigned one is rejected', async () => {
   const { post, store, channels } = await startPosted()
   const raw = Buffer.from(
     writeMail({
@@ -59,12 +59,12 @@ test('a mail that is posted is taken once, with its files, and one that is not s
   expect(await messagesOf({ store })).toMatchObject([{ data: { attachments: [{ filename: 'a.csv' }] } }])
 })
 
-test('a posted mail in 8-bit windows-1252 is taken with the text that its author wrote', async () => {
+test('a posted email in 8-bit windows-1252 keeps the text that its author wrote', async () => {
   const { post, store, channels } = await startPosted()
   const head = writeMail({
     body: 'Content-Type: text/plain; charset=windows-1252\nContent-Transfer-Encoding: 8bit\n\n',
   })
-  // Curly quotes and the euro sign: none of these bytes is valid UTF-8 where it stands.
+  // Curly quotes and the euro sign: none of these bytes is valid UTF-8 in this position.
   const text = Buffer.from('934772fcdf6594206b6f7374656e2035208030', 'hex')
   const raw = Buffer.concat([Buffer.from(head), text, Buffer.from('\n')])
   const signed = signedBytes(raw)
@@ -79,7 +79,7 @@ test('a posted mail in 8-bit windows-1252 is taken with the text that its author
   })
 })
 
-test('doctor says what is wrong with a mailbox and a mail server, in words', async () => {
+test('doctor reports the problem of a mailbox or a mail server', async () => {
   const mailbox = await startFakeMailbox()
   onTestFinished(mailbox.close)
   const post = await startFakePost()
@@ -99,7 +99,7 @@ test('doctor says what is wrong with a mailbox and a mail server, in words', asy
   expect(await problemOf({ imap })).toContain('does not respond (ECONNREFUSED)')
 })
 
-test('a configuration that would trust anybody, or send a password openly, is an error', () => {
+test('a configuration that trusts any sender or sends a password unencrypted is an error', () => {
   const imap = { host: 'imap.example.org', user: 'a', password_env: 'P' }
   const smtp = { host: 'smtp.example.org' }
   const errorOf = (channel: object) =>

@@ -1,4 +1,4 @@
-/** A service with a mailbox and a mail server of ours; all ends with the test. */
+/** A service with a fake mailbox and mail server; everything ends with the test. */
 import type { ConfigInput } from '@cairn/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { type Bench, type Kind, makeBench, ORG } from '../bench.ts'
@@ -12,13 +12,13 @@ export const TOKENS = { reply_address: 'a+{token}@example.org', token_secret_env
 export type EmailBench = Bench & {
   mailbox: FakeMailbox
   post: FakePost
-  /** A mail of Ann's that begins a conversation, or of whom `written` says. */
+  /** Delivers an email of Ann that starts a conversation; `written` overrides its fields. */
   write(text: string, written?: Written): void
-  /** Her answer to the newest mail that she got. */
+  /** Delivers her reply to the newest email that she received. */
   answer(text: string, written?: Written): void
-  /** The text of each mail that went out. */
+  /** The text of each sent email. */
   shown(): string[]
-  /** Starts, and is there when the mailbox was seen: what lies in it before is not answered. */
+  /** Starts, and returns after the first read of the mailbox: earlier emails are not answered. */
   open: Bench['start']
 }
 

@@ -1,4 +1,4 @@
-/** Who is not who they say, who was not in a conversation, and what no person wrote. */
+/** Forged senders, senders outside a conversation, and automatic emails. */
 import { createLinkCode } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { verdictOf } from '../../src/email/proof.ts'
@@ -6,7 +6,7 @@ import { logOf, ORG, sessionsOf } from '../bench.ts'
 import { writeMail } from './person.ts'
 import { type EmailBench, startEmail } from './start-email.ts'
 
-/** Every mail that came was looked at. */
+/** Waits until every delivered email was processed. */
 async function settled({ store, mailbox }: EmailBench): Promise<void> {
   const [connection] = await store.channels.listConnections(ORG)
   await expect
@@ -23,13 +23,13 @@ async function settled({ store, mailbox }: EmailBench): Promise<void> {
 }
 
 /** Promise 15.6: Automatic emails are not answered. */
-test('mails that a program wrote are not answered: two services that write to one another fall silent', async () => {
+test('automatic emails are not answered, so two services cannot answer each other endlessly', async () => {
   const bench = await startEmail()
   const { post, mailbox, write, open } = bench
   await open()
   write('hello')
   await expect.poll(() => post.got.length).toBe(1)
-  // Our own answer, as another service would get it and send it back.
+  // Our own answer, sent back by another service.
   mailbox.put(
     post.got[0]!.raw.replace(/^From:.*$/m, 'From: bot@example.net').replace(
       /^Message-ID:.*$/m,
@@ -59,7 +59,7 @@ test('mails that a program wrote are not answered: two services that write to on
 })
 
 /** Promise 15.6: A forged From address grants no permission. */
-test('a forged From has no right of whom it names, and one that its domain disowns is not even answered', async () => {
+test('a forged From grants no permission, and an email that fails its domain’s check is not answered', async () => {
   const bench = await startEmail({ settings: { access: 'linked' } })
   const { store, users, post, write, answer, open } = bench
   await open()
@@ -81,7 +81,7 @@ test('a forged From has no right of whom it names, and one that its domain disow
     answer('/stop', { verdict })
     write('hello, it is Ann', { verdict })
   }
-  // Headers that the sender has written himself, below those of the server.
+  // Headers that the sender wrote, below those of the server.
   answer('delete everything', {
     verdict: null,
     headers: [
@@ -92,11 +92,11 @@ test('a forged From has no right of whom it names, and one that its domain disow
   await settled(bench)
   expect(await sessionsOf(store)).toHaveLength(1)
   expect((await logOf(store, session!.id)).length).toBe(before)
-  // Ann is told of none of it: a notice went to that address within the day.
+  // Ann gets no email about it: that address got a notice within the day.
   expect(post.got).toHaveLength(3)
 })
 
-test('Authentication-Results count of the named server alone, and for the domain of From', () => {
+test('only Authentication-Results of the configured server count, and only for the From domain', () => {
   const verdict = (...headers: string[]) => verdictOf(headers, 'mx.example.org', 'ann@example.com')
   const rows: [string[], string][] = [
     [['mx.example.org; dmarc=pass header.from=example.com'], 'pass'],
@@ -118,7 +118,7 @@ test('Authentication-Results count of the named server alone, and for the domain
 })
 
 /** Promise 15.6: Knowing the message ids of an email conversation gives no access to it. */
-test('who knows the ids of a conversation is not thereby in it', async () => {
+test('a sender who knows the message ids of a conversation does not join it', async () => {
   const bench = await startEmail()
   const { store, post, write, answer, open } = bench
   await open()
@@ -128,13 +128,13 @@ test('who knows the ids of a conversation is not thereby in it', async () => {
   await expect.poll(() => post.got.length).toBe(2)
   expect(post.got[1]?.recipients).toEqual(['mallory@example.net'])
   expect(await sessionsOf(store)).toHaveLength(2)
-  // Their own goes on as theirs.
+  // Their own conversation continues.
   answer('and now?', { from: 'mallory@example.net' })
   await expect.poll(() => post.got.length).toBe(3)
   expect(await sessionsOf(store)).toHaveLength(2)
 })
 
-test('whose mail nobody vouches for makes us write to nobody else', async () => {
+test('an unauthenticated email is answered to its sender only', async () => {
   const { post, write, open } = await startEmail()
   await open()
   write('spread this', { verdict: null, cc: 'victim@example.net, other@example.net' })
@@ -142,7 +142,7 @@ test('whose mail nobody vouches for makes us write to nobody else', async () => 
   expect(post.got[0]?.recipients).toEqual(['ann@example.com'])
 })
 
-test('a mail that arrives by several ways is one message, and one without an id too', async () => {
+test('an email that arrives several times is one message, with or without a message id', async () => {
   const bench = await startEmail()
   const { post, mailbox, write, open } = bench
   await open()
@@ -158,7 +158,7 @@ test('a mail that arrives by several ways is one message, and one without an id 
   expect(post.got).toHaveLength(3)
 })
 
-test('what a mail says reaches no header, no other address and no script of ours', async () => {
+test('email content adds no header, recipient or script to our answer', async () => {
   const { post, write, open } = await startEmail()
   await open()
   write('# hi\n<script>alert(1)</script> ![x](https://example.net/seen) [y](javascript:alert(1))', {

@@ -1,4 +1,7 @@
-/** A message with which an administrator tries a mail connection: it begins a thread, and may be answered. */
+/**
+ * The test message with which an administrator tries an email connection: it starts a thread and can be
+ * answered.
+ */
 import { planTestMessage } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { ORG, sessionsOf } from '../bench.ts'
@@ -16,7 +19,7 @@ async function tryOut(to: string) {
   return { ...bench, key, connection, state }
 }
 
-test('it arrives as a mail of its own with the disclosure in front, and an answer to it is a conversation', async () => {
+test('the test message arrives as its own email after the disclosure, and a reply starts a conversation', async () => {
   const { post, store, answer, shown, state } = await tryOut('Ann@Example.com')
   await expect.poll(state).toBe('sent')
   const [mail] = post.got
@@ -36,7 +39,7 @@ test('it arrives as a mail of its own with the disclosure in front, and an answe
   expect(await sessionsOf(store)).toHaveLength(1)
 })
 
-test('what is no address is refused in words, and nothing goes out', async () => {
+test('an invalid address is rejected with the reason, and nothing is sent', async () => {
   const { post, store, connection, key, state } = await tryOut('everybody, at once')
   await expect.poll(state).toBe('dead')
   expect((await store.channels.deliveryOfKey(connection.id, key))?.error).toBe(

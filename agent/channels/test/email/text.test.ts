@@ -1,4 +1,4 @@
-/** What is taken of a mail's text. */
+/** Which text of an email is read. */
 import { expect, test } from 'vitest'
 import { textOf } from '../../src/email/text.ts'
 
@@ -22,7 +22,7 @@ test.each([
   expect(said(text).replace(/\s*>.*$/s, '')).toBe(expected)
 })
 
-test('what stands between quotes, and a mail that only quotes, is taken', () => {
+test('text between quotes and a pure quote are kept', () => {
   const between = `> first?\nyes\n> second?\nno`
   expect(said(between)).toContain('yes')
   expect(said(between)).toContain('no')
@@ -31,7 +31,7 @@ test('what stands between quotes, and a mail that only quotes, is taken', () => 
   expect(said('> only this')).toBe('> only this')
 })
 
-test('a text that was made to take long is looked at in part, and taken whole', () => {
+test('a text built to slow down parsing is scanned in part and kept as a whole', () => {
   const text = 'Op schreef\n'.repeat(5000)
   expect(said(text)).toContain('Op schreef')
 })

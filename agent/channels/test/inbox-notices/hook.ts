@@ -1,4 +1,4 @@
-/** A person's webhook: verifies what comes as Standard Webhooks say, remembers it, and answers as told. */
+/** A person's webhook: verifies requests by Standard Webhooks, stores them, and answers as configured. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'

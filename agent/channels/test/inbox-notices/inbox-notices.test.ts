@@ -1,4 +1,4 @@
-/** What waits in the inbox is told to a person by webhook and mail. docs/notices.md makes these promises. */
+/** Notifications about inbox items by webhook and email, as docs/notices.md promises them. */
 import {
   confirmNotificationEmail,
   resendNotification,
@@ -12,11 +12,11 @@ import { makeStage } from './stage.ts'
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
 const calls = ({ hook }: Stage) => hook.calls.length
-/** Enough for the longest wait between two attempts. */
+/** Longer than the longest backoff between two attempts. */
 const WAIT_MS = 3 * 60 * 60_000
 
 /** Promise 4.19: An inbox notification is a signed webhook with no more content than the inbox list. */
-test('an open item is told to a webhook once, signed, with no more than the list of the inbox shows', async () => {
+test('an open item is sent to the webhook once, signed, with only what the inbox list shows', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.start()
@@ -45,7 +45,7 @@ test('an open item is told to a webhook once, signed, with no more than the list
   ])
 })
 
-test('a secret in a title that was stored before its rule was known is not told', async () => {
+test('a secret in a title is redacted, even if it was stored before its rule existed', async () => {
   const stage = await makeStage()
   await stage.setHook()
   await stage.raise(`Use AKIA${'IOSFODNN7EXAMPLX'}`)
@@ -58,7 +58,7 @@ test('a secret in a title that was stored before its rule was known is not told'
  * Promise 4.19: A rejected notification is retried under the same id and visibly abandoned after eight
  * attempts.
  */
-test('what is not taken is sent again under the same id, and given up after eight attempts, visibly', async () => {
+test('a rejected notification is retried under the same id, and abandoned visibly after eight attempts', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.hook.replyAlways(503)
@@ -71,14 +71,14 @@ test('what is not taken is sent again under the same id, and given up after eigh
     stage.advance(WAIT_MS)
   }
   expect(await stage.recent()).toEqual([{ state: 'dead', attempts: 8, error: 'the webhook returned 503' }])
-  // A later notice is not held up, and nothing more comes of the dead one.
+  // A later notification is not delayed, and the abandoned one is not sent again.
   stage.hook.replyAlways(200)
   await stage.raise('Another')
   await expect.poll(() => calls(stage)).toBe(MAX_ATTEMPTS + 1)
   expect(new Set(stage.hook.calls.slice(0, MAX_ATTEMPTS).map(({ id }) => id)).size).toBe(1)
 })
 
-test('the waits between attempts grow threefold to two hours; a webhook that is gone is not called again', async () => {
+test('the backoff triples up to two hours, and a webhook that answers 410 is not called again', async () => {
   expect([1, 2, 3, 4, 7, 8].map(attempts => noticeBackoffMs(attempts, 0.5) / 1000)).toEqual([
     10, 30, 90, 270, 7200, 7200,
   ])
@@ -91,7 +91,7 @@ test('the waits between attempts grow threefold to two hours; a webhook that is 
 })
 
 /** Promise 4.19: A person can resend an abandoned notification. */
-test('what was given up is sent again when its person asks, unless it was answered meanwhile', async () => {
+test('a person resends an abandoned notification, unless the item was answered meanwhile', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.hook.reply(410, 204, 410)
@@ -110,7 +110,7 @@ test('what was given up is sent again when its person asks, unless it was answer
   expect(calls(stage)).toBe(3)
 })
 
-test('a redirect is not followed: nobody judged where it leads', async () => {
+test('a redirect is not followed, because its target was not checked', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.hook.reply(302)
@@ -121,7 +121,7 @@ test('a redirect is not followed: nobody judged where it leads', async () => {
 })
 
 /** Promise 4.19: A notification of an item answered before delivery is withdrawn. */
-test('what is answered before it was sent, or between two attempts, is withdrawn', async () => {
+test('a notification is withdrawn if its item is answered before the next attempt', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.hook.replyAlways(500)
@@ -136,7 +136,7 @@ test('what is answered before it was sent, or between two attempts, is withdrawn
   expect(calls(stage)).toBe(1)
 })
 
-test('who turns the webhook off is not told what was planned', async () => {
+test('turning the webhook off withdraws pending notifications', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.hook.reply(500)
@@ -150,7 +150,7 @@ test('who turns the webhook off is not told what was planned', async () => {
 })
 
 /** Promise 4.19: A crash while sending loses no notification. */
-test('killed between the call and its record, the next process sends it again under the same id, once', async () => {
+test('after a crash between the call and its record, the next process resends once under the same id', async () => {
   const stage = await makeStage()
   await stage.setHook()
   const dead = Promise.withResolvers<never>()
@@ -162,7 +162,7 @@ test('killed between the call and its record, the next process sends it again un
   )
   await stage.raise()
   await expect.poll(() => calls(stage)).toBe(1)
-  // Its lease ends, and it says nothing more.
+  // Its lease expires, and it writes nothing more.
   stage.advance(61_000)
   stage.start()
   await expect.poll(stage.recent).toMatchObject([{ state: 'sent', attempts: 2 }])
@@ -173,7 +173,7 @@ test('killed between the call and its record, the next process sends it again un
 })
 
 /** Promise 4.19: Several processes send each notification once. */
-test('two processes send each notice once', async () => {
+test('two processes send each notification once', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.start()
@@ -187,7 +187,7 @@ test('two processes send each notice once', async () => {
   expect(told.toSorted()).toEqual(titles.toSorted())
 })
 
-test('thirty notices go out within an hour, and the others later', async () => {
+test('at most thirty notifications are sent per hour, and the rest later', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.start()
@@ -201,7 +201,7 @@ test('thirty notices go out within an hour, and the others later', async () => {
 })
 
 /** Promise 4.19: Emails are sent to an address only after its code was confirmed. */
-test('mail goes to an address once its code came back, and names what waits, with a link', async () => {
+test('an address gets emails only after its code was confirmed; an email names the item and links to it', async () => {
   const stage = await makeStage()
   stage.start()
   await stage.raise('before')
@@ -228,7 +228,7 @@ test('mail goes to an address once its code came back, and names what waits, wit
   expect(messageId).toBe(`<${sent?.id}.notice@example.org>`)
 })
 
-test('a mail that is refused for good is dead, one that is refused for now comes later', async () => {
+test('a temporarily rejected email is retried, and a permanently rejected one is abandoned', async () => {
   const stage = await makeStage()
   await setNotificationEmail(stage.deps, stage.ann, 'ann@home.example')
   stage.post.fail({ code: 451, message: 'later' }, { code: 550, message: 'no such user' })
@@ -240,7 +240,7 @@ test('a mail that is refused for good is dead, one that is refused for now comes
 })
 
 /** Promise 4.19: Notifications are sent to no internal address. */
-test('what an address inside would be told is dead at once; the person reads why', async () => {
+test('a notification to an internal address is abandoned at once with the reason', async () => {
   const stage = await makeStage()
   await setNotificationWebhook(stage.deps, stage.ann, 'https://inside.example')
   const refused = Object.assign(new Error('resolves to 10.0.0.1'), { name: 'RefusedAddress' })
@@ -253,7 +253,7 @@ test('what an address inside would be told is dead at once; the person reads why
     ])
 })
 
-test('an attempt that fails in this service is one too: the next has its time', async () => {
+test('an attempt that fails with an internal error counts, and the next one waits for its backoff', async () => {
   const stage = await makeStage()
   await stage.setHook()
   stage.start(stage.store, () => Promise.resolve(null as never))

@@ -1,4 +1,4 @@
-/** A store with a person who wants to be told, a webhook and a mail server of theirs, and items of the inbox. */
+/** A store with a person who enabled notifications, their webhook and mail server, and inbox items. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ import { startHook } from './hook.ts'
 export async function makeStage() {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-notices-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
-  // It stands still until a test moves it: a second attempt is made when the test says so.
+  // The clock stands still until a test advances it, so the test decides when the second attempt runs.
   let time = Date.now()
   const now = (): number => time
   const store = await openStoreInProcess({ dir: join(dir, 'store'), now })
@@ -60,11 +60,11 @@ export async function makeStage() {
     deps,
     ann,
     advance: (ms: number) => void (time += ms),
-    /** Ann's webhook is called from now on. */
+    /** Enables Ann's webhook. */
     setHook: async () => hook.trust(await setNotificationWebhook(deps, ann, hook.url)),
-    /** An action that only she can do; the id of its item. */
+    /** Creates an action item that only Ann can answer; returns its id. */
     async raise(title = 'Turn the key', more = {}): Promise<string> {
-      // Each is newer than the one before it.
+      // Each item is newer than the previous one.
       time += 1
       const { event, item_id } = createActionItem(
         { newId: randomUUID },
@@ -88,7 +88,7 @@ export async function makeStage() {
         rows: [{ do: 'inbox.answer', id, decision: 'completed', status: 'responded' }],
       })),
     sessionId: session.id,
-    /** A process that sends; `given` in place of the true store, `fetch` of the true network. */
+    /** A process that sends; `given` replaces the real store, `fetch` the real network. */
     start(given: LogStore = store, call: Send = fetch) {
       const sender = startInboxNotices({
         store: given,
@@ -99,7 +99,7 @@ export async function makeStage() {
             from: 'cairn@example.org',
             name: 'Cairn',
           },
-          // Whoever verifies a signature has the true time.
+          // The receiver verifies signatures against the real time.
           Date.now,
         ),
         sealing,

@@ -1,4 +1,4 @@
-/** Fifty messages while nobody is there: whoever starts next answers all of them, in order and once. */
+/** Fifty messages during downtime: the next process answers all of them, in order and once. */
 import { randomUUID } from 'node:crypto'
 import { RUN_ALL } from '@cairn/protocol/test/sample'
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { meet } from './stage.ts'
 import { ways } from './stages.ts'
 
 const SAID = Array.from({ length: 50 }, (_, at) => `m${at + 1}`)
-/** A visitor of the website waits for the answer to a message; where a lost part is held nothing else differs. */
+/** Excludes the website, whose visitors wait for each answer; on_unknown `hold` makes no difference here. */
 const bringing = ways.filter(({ way }) => way !== 'website' && !way.endsWith('hold'))
 const kinds = RUN_ALL ? KINDS : (['sqlite'] as const)
 /** One of each kind: called, polled, a mailbox, a gateway. */
@@ -18,7 +18,7 @@ const tried = bringing.filter(({ way }) => RUN_ALL || SAMPLE.includes(way))
 
 /** Promise 15.3: Fifty messages sent during downtime are answered once and in order after the restart. */
 test.each(tried.flatMap(each => kinds.map(kind => ({ ...each, kind }))))(
-  '$way: fifty messages while the service is down are answered when it is back, on $kind',
+  '$way: fifty messages sent during downtime are answered after the restart, on $kind',
   async ({ open, kind }) => {
     const stage = await open()
     const { settings, env, person } = stage
@@ -29,7 +29,7 @@ test.each(tried.flatMap(each => kinds.map(kind => ({ ...each, kind }))))(
     const first = await start()
     const [connection] = await store.channels.listConnections(ORG)
     await first.stop()
-    // Nobody may send so many of whom no account is known.
+    // An unknown sender may not send this many messages.
     await store.channels.putIdentity({
       id: randomUUID(),
       org_id: ORG,

@@ -1,7 +1,7 @@
 /**
- * Events of every type, made from the contract: each text in them names its place, so that whoever finds one
- * knows what has come out. Each type with all its keys, and those that people may see of something also
- * without each key that may be absent.
+ * Events of every type, generated from the contract. Each text in them names its path, so a leaked text shows
+ * its source. Each type occurs with all its keys; types of which people may see a part also occur without
+ * each optional key.
  */
 import { EVENT_TYPES, type EventDraft, EVENTS, type EventType } from '@cairn/protocol'
 import { z } from 'zod'
@@ -69,7 +69,7 @@ function sampleOf(schema: Schema, path: readonly string[], without: string): unk
   }
 }
 
-/** Paths of keys that may be absent, at any depth. */
+/** Paths of optional keys, at any depth. */
 function optionalIn(schema: Schema, path: readonly string[]): string[] {
   const inner = schema.anyOf?.[0] ?? schema.oneOf?.[0] ?? schema
   return Object.entries(inner.properties ?? {}).flatMap(([key, value]) => {
@@ -83,7 +83,7 @@ function optionalIn(schema: Schema, path: readonly string[]): string[] {
 
 export type Samples = { drafts: EventDraft[]; types: EventType[]; missing: EventType[] }
 
-/** `missing`: types whose contract asks for more than a text that names its place. */
+/** `missing`: types whose contract requires more than a text that names its path. */
 export function eventSamples(): Samples {
   const drafts: EventDraft[] = []
   const missing: EventType[] = []

@@ -1,8 +1,8 @@
 /**
  * A process that dies before or after any of its writes, or whose store fails once there, on every platform
- * and both stores: no message that was acknowledged is lost, each is one `user.message`, what people see is
- * in the order of the log, and there are no more copies than docs/channels/README.md says. A write is the
- * boundary of what was done before it: a call that the platform took is followed by one.
+ * and both stores: no acknowledged message is lost, each is one `user.message`, people see messages in the
+ * order of the log, and there are no more copies than docs/channels/README.md allows. A write is the boundary
+ * of the work before it: each call that the platform accepted is followed by one.
  */
 import type { Channels } from '@cairn/channels'
 import { RUN_ALL, SAMPLE } from '@cairn/protocol/test/sample'
@@ -14,7 +14,7 @@ import { meet } from './stage.ts'
 import { type OpenStage, ways } from './stages.ts'
 
 const SAID = ['one', 'two']
-/** Faults of one platform in `npm test`. */
+/** Faults per platform in `npm test`. */
 const FAULTS: Record<Kind, number> = { sqlite: 2, postgres: 1 }
 const AT_ONCE = 4
 const PATIENCE = { timeout: 60_000 }
@@ -32,7 +32,7 @@ async function liveThrough(kind: Kind, open: OpenStage, death: Death | null): Pr
     await meet(bench, stage)
     for (const text of SAID) await stage.say(text)
     const mortal = mortalStore(bench.store, death)
-    // Only a process that is to die may fail to start, or to answer.
+    // Only a process that is about to die may fail to start or to answer.
     const unlessDying = (error: unknown): null => {
       if (mortal.isReached()) return null
       throw error
@@ -85,7 +85,7 @@ afterAll(() =>
  * order.
  */
 test.each(ways)(
-  '$way: a fault at any write loses nothing, doubles no message and keeps the order, on both stores',
+  '$way: a fault at any write loses and duplicates no message and keeps the order, on both stores',
   { timeout: RUN_ALL ? 3_600_000 : 240_000 },
   async ({ way, open }) => {
     const { calls } = await liveThrough('sqlite', open, null)
@@ -112,7 +112,7 @@ test.each(ways)(
   },
 )
 
-/** Spread over a life, and other places for other platforms. */
+/** Spreads the sample over a run, with other positions for each platform. */
 const sampleOf = (deaths: readonly Death[], count: number, from: number): Death[] =>
   Array.from(
     { length: count },

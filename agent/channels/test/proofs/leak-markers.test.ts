@@ -1,6 +1,6 @@
 /**
- * On every platform, no text of an event or a key that people may not see comes out: an event of every type
- * that the service writes, with a text in every key that names the key, is in the log of a conversation.
+ * No platform receives a text of an event or key that people may not see. The log of a conversation contains
+ * an event of every type that the service writes, with a text in every key that names the key.
  */
 import { randomUUID } from 'node:crypto'
 import { tally } from '@cairn/protocol/test/attacks'
@@ -11,7 +11,7 @@ import { eventSamples, MARK, marksIn } from './event-samples.ts'
 import { meet } from './stage.ts'
 import { ways } from './stages.ts'
 
-/** What people see (docs/channels/README.md), by its place in an event. */
+/** What people see (docs/channels/README.md), by its path in an event. */
 const SEEN = [
   'llm-response-message-content',
   'llm-delta-content',
@@ -22,7 +22,7 @@ const SEEN = [
   'artifact-created-kind',
   'loop-result-content',
 ]
-/** Only people whom an account is linked to. */
+/** Only people with a linked account. */
 const SEEN_BY_LINKED = [
   ...SEEN,
   'inbox-governance-gate-tool-name',
@@ -32,7 +32,7 @@ const SEEN_BY_LINKED = [
   'inbox-action-required-title',
   'inbox-action-required-instructions',
 ]
-/** A visitor's page draws the conversation itself (website/records.ts). */
+/** A visitor's page renders the conversation itself (website/records.ts). */
 const SEEN_BY_VISITORS = [
   ...SEEN,
   'artifact-created-artifact-id',
@@ -47,7 +47,7 @@ const SEEN_BY_VISITORS = [
 ]
 
 const { drafts, types, missing } = eventSamples()
-test('there is a sample of every type that something writes', () => {
+test('there is a sample of every event type that the service writes', () => {
   expect(missing).toEqual([])
   expect(new Set(drafts.map(({ type }) => type)).size).toBe(types.length)
 })
@@ -63,7 +63,7 @@ const readers = ways
   )
 
 /** Promise 15.1: No platform receives an event or key that people may not see. */
-test.each(readers)('$way: $reader sees of every event what they may see, and nothing else', async reader => {
+test.each(readers)('$way: $reader sees only the parts of events that they may see', async reader => {
   const { way, open, isLinked } = reader
   const stage = await open()
   const { settings, env, person } = stage
@@ -103,7 +103,7 @@ test.each(readers)('$way: $reader sees of every event what they may see, and not
     .toContain('That is the end.')
   const marks = marksIn(await stage.heard(channels)).map(mark => mark.slice(MARK.length + 1))
   const mayBeSeen = way === 'website' ? SEEN_BY_VISITORS : isLinked ? SEEN_BY_LINKED : SEEN
-  // A label of a button may be cut.
+  // A button label may be truncated.
   const leaked = marks.filter(mark => !mayBeSeen.some(seen => seen.startsWith(mark)))
   tally('events of a conversation on a platform', drafts.length, leaked.length)
   expect(leaked).toEqual([])

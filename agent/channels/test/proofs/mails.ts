@@ -1,10 +1,10 @@
-/** Mails of one thread, and the parts in what is sent back: the disclosure is the beginning of the first. */
+/** Emails of one thread, and the parts of the answers: the first one starts with the disclosure. */
 import type { Fault, Got } from '../email/fake-post.ts'
 import type { Written } from '../email/person.ts'
 import type { Shown } from './stage.ts'
 
 let threads = 0
-/** What a person writes, each in answer to their own first mail. */
+/** What a person writes, each in reply to their own first email. */
 export function thread(): (text: string) => Written {
   const name = `${process.pid}.${++threads}`
   const root = `<root.${name}@example.com>`
@@ -21,12 +21,12 @@ export const shownMails = (got: readonly Got[]): Shown[] =>
   got.flatMap(({ text = '', messageId = null }) => {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     const [first = ''] = lines
-    // Before the text stands its subject, which is that of all of them.
+    // The text starts with the subject, which all of them share.
     const shown = { text: `echo: ${lines.at(-1)?.replace(/^echo: /, '')}`, key: messageId }
     return first.includes('an AI system') ? [{ text: first, key: `${messageId}/disclosure` }, shown] : [shown]
   })
 
-/** All that people and programs can read of the mails: as they are encoded, a line may be cut anywhere. */
+/** Everything that people and programs can read of the emails; encoded, a line may break anywhere. */
 export const heardMails = (got: readonly Got[]): string =>
   JSON.stringify(got.map(({ headers, text, html, recipients }) => ({ headers, text, html, recipients })))
 

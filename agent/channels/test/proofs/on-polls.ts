@@ -1,4 +1,4 @@
-/** Platforms that are asked: Telegram's long poll and its webhook, a mailbox, Discord's gateway. */
+/** Platforms that Cairn polls: Telegram's long poll and its webhook, a mailbox, Discord's gateway. */
 import {
   BOB as DISCORD_BOB,
   DIRECT,
@@ -35,7 +35,7 @@ async function telegram(settings: object): Promise<Stage & { fake: FakeTelegram 
     shown: () => fake.messages.map(({ text }) => ({ text, key: null })),
     heard: () => JSON.stringify(fake.calls),
     ...UNCALLED,
-    // Over the webhook it is tried, and both read an update alike.
+    // Tested over the webhook; both read an update alike.
     pressElsewhere: null,
     spoof: null,
     fail() {
@@ -49,11 +49,11 @@ async function telegram(settings: object): Promise<Stage & { fake: FakeTelegram 
   }
 }
 
-/** What somebody presses has an id of its own. */
+/** Button actions have their own ids. */
 let presses = 1000
 
 export const telegramPoll = (): Promise<Stage> => telegram({})
-/** A part whose outcome is lost is a dead letter. */
+/** A part with an unknown outcome is a failed delivery. */
 export const telegramHold = (): Promise<Stage> => telegram({ on_unknown: 'hold' })
 export async function telegramWebhook(): Promise<Stage> {
   const stage = await telegram({
@@ -75,7 +75,7 @@ export async function telegramWebhook(): Promise<Stage> {
     asks: false,
     bring,
     again,
-    // The secret is all that Telegram sends: it signs no body and no time.
+    // Telegram sends only the secret: it signs neither body nor time.
     forged: forgeriesOf(sign(letMeIn), ['x-telegram-bot-api-secret-token'], false),
     pressElsewhere: async (data, channels) => {
       const message = { message_id: 9, date: 1, chat: { id: BOB.id, type: 'private' }, text: 'x' }
@@ -122,7 +122,7 @@ export async function mailbox(): Promise<Stage> {
 }
 
 const BOBS_DIRECT = '80'
-/** As Discord tells of a press in a direct conversation with somebody else. */
+/** As Discord reports a button action in another person's direct conversation. */
 const pressIn = (channel_id: string, custom_id: string): object => ({
   id: String(++presses),
   application_id: '4242',

@@ -92,13 +92,13 @@ export async function slackEvents(): Promise<Stage> {
 export async function slackSocket(): Promise<Stage> {
   const stage = await slack('socket')
   const { sockets } = stage.fake
-  /** Sent over the socket that was the n-th to be opened. */
+  /** Sent over the n-th socket that was opened. */
   type Pending = { event: Event; sent: { id: string; over: number } | null }
   let pending: Pending[] = []
   return {
     ...stage,
     say: async text => void pending.push({ event: await stage.said(text), sent: null }),
-    // What was not acknowledged comes again over the next socket.
+    // Unacknowledged messages come again over the next socket.
     bring: async () => {
       const over = sockets.opened()
       const isTaken = ({ sent }: Pending): boolean => sent !== null && sockets.acknowledged.includes(sent.id)

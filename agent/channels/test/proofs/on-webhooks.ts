@@ -1,4 +1,4 @@
-/** Platforms that call: the generic webhook, WhatsApp, mails that a server posts. */
+/** Platforms that call Cairn: the generic webhook, WhatsApp, and emails that a mail server posts. */
 import { Webhook } from 'standardwebhooks'
 import { startCallback } from '../callback.ts'
 import { startFakePost } from '../email/fake-post.ts'
@@ -86,7 +86,7 @@ export async function whatsapp(): Promise<Stage> {
     say: text => messages.add(textFrom(ANN, text)),
     async bring(channels) {
       await messages.bring(channels)
-      // It keeps its word: what it took has a status, which comes until it is acknowledged.
+      // WhatsApp sends a status for each accepted message until it is acknowledged.
       for (; told < graph.sent.length; told++) statuses.add(graph.sent[told]!)
       await statuses.bring(channels)
     },
@@ -96,7 +96,7 @@ export async function whatsapp(): Promise<Stage> {
         key,
       })),
     heard: () => JSON.stringify([graph.sent, graph.reads]),
-    // Nothing in a signature of Meta's says when it was made; what is old in it is told by the message.
+    // Meta's signature contains no time; the message itself tells its age.
     forged: [
       ...forgeriesOf(signedByMeta(textFrom(ANN, 'let me in')), ['x-hub-signature-256'], true),
       { what: 'another secret', ...signedByMeta(textFrom(ANN, 'let me in'), 'another') },
@@ -109,7 +109,7 @@ export async function whatsapp(): Promise<Stage> {
     },
     spoof: null,
     fail: () => graph.fail({ status: 401, code: 190 }, { status: 500 }, 'drop', { status: 400, code: 100 }),
-    // A part without a status goes out again after a minute.
+    // A part without a status is sent again after a minute.
     tickMs: 3_000,
     asks: false,
     close: graph.close,

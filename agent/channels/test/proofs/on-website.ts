@@ -1,4 +1,4 @@
-/** The website: a visitor asks, and asks again with the same key until they are answered. */
+/** The website: a visitor sends a message, and repeats it with the same key until it is answered. */
 import type { Channels } from '@cairn/channels'
 import { IDENTITY_SECRET, SITE, visit, type Visit } from '../website/visit.ts'
 import { CONNECTION_ID, type Shown, type Stage, UNCALLED } from './stage.ts'
@@ -8,7 +8,7 @@ export async function website(): Promise<Stage> {
   let cookie: string | null = null
   let here: { channels: Channels; visit: Visit } | null = null
   let told = ''
-  /** In the process that is there now, with the cookie of before. */
+  /** In the current process, with the previous cookie. */
   async function visitIn(channels: Channels): Promise<Visit> {
     if (here?.channels === channels) return here.visit
     const begun = await visit(channels, { key: `cairn_wk_${CONNECTION_ID}` }, cookie)

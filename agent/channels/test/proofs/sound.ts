@@ -1,9 +1,9 @@
-/** What holds of a conversation when everything is over, whatever happened to the processes. */
+/** Invariants of a finished conversation, whatever happened to the processes. */
 import { expect } from 'vitest'
 import { type Bench, logOf, sessionsOf } from '../bench.ts'
 import { DISCLOSURE, type Shown, type Stage } from './stage.ts'
 
-/** Everything that came was taken up, and everything that is to go out is settled. */
+/** All input was processed, and all output is settled. */
 export async function isOver(
   { store, advance }: Bench,
   stage: Stage,
@@ -14,7 +14,7 @@ export async function isOver(
   const logs = await Promise.all((await sessionsOf(store)).map(({ id }) => logOf(store, id)))
   const answers = logs.flat().filter(({ type }) => type === 'llm.response')
   const due = await store.channels.dueConversations(connection!.id, '', 10)
-  // What waits for its time is in no list of what is due.
+  // Messages that wait for their time are in no list of due messages.
   const standing = await Promise.all(
     logs.map(async log => [await store.channels.conversationOf(log[0]?.session_id ?? ''), log] as const),
   )
@@ -47,7 +47,7 @@ export async function expectSound(
       .filter(({ type }) => type === 'llm.response')
       .map(({ session_id, id }) => store.channels.delivery({ session_id, event_id: id, part: 0 })),
   )
-  // Who looks at the key sees one.
+  // A receiver that deduplicates by key sees one.
   const seen =
     stage.copies === 'one_key'
       ? shown.filter(({ key }, at) => shown.findIndex(each => each.key === key) === at)
@@ -55,7 +55,7 @@ export async function expectSound(
   const textOf = ({ text }: Shown): string => (text.includes(DISCLOSURE) ? 'disclosure' : text)
   const texts = seen.map(textOf)
   const answers = all.map(text => `echo: ${text}`)
-  // Where a lost part is held it may be missing, and then its row says so.
+  // With on_unknown `hold` a lost part may be missing, and then its row records it.
   const missing = answers.filter((text, at) => !texts.includes(text) && rows[at]?.state === 'dead')
   if (stage.settings.on_unknown !== 'hold') expect(missing).toEqual([])
   const wanted = ['disclosure', ...answers.filter(text => !missing.includes(text))]
@@ -67,7 +67,7 @@ export async function expectSound(
     else if (stage.copies === 'once' || copies.length === 1) expect(copies).toHaveLength(1)
     else {
       expect(copies).toHaveLength(2)
-      // It goes out again in any case.
+      // It is sent again in any case.
       if (text !== 'disclosure') expect(row?.possible_duplicate).toBe(1)
     }
   }

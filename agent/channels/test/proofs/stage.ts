@@ -1,4 +1,4 @@
-/** What a proof must know of a platform to try the same on all of them. */
+/** What a proof must know of a platform to run the same test on all of them. */
 import type { Channels } from '@cairn/channels'
 import type { ConfigInput } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol'
@@ -7,13 +7,13 @@ import { derivedId } from '@cairn/sessions'
 import { type Bench, ORG } from '../bench.ts'
 
 export type Settings = NonNullable<ConfigInput['channels']>[string]
-/** `key` is what the platform, or whoever reads, knows copies by; null: by nothing. */
+/** `key` identifies copies for the platform or the receiver; null: nothing does. */
 export type Shown = { text: string; key: string | null }
 /**
- * What there may be of a part whose outcome was lost.
- * once     one
- * one_key  several with one key, of which people see one
- * flagged  two, and then its row says so; of the disclosure two without
+ * How often a part may arrive if its outcome was lost.
+ * - `once`: one
+ * - `one_key`: several with one key, of which people see one
+ * - `flagged`: two, and its row says so; for the disclosure two without a flag
  */
 export type Copies = 'once' | 'one_key' | 'flagged'
 
@@ -21,29 +21,29 @@ export type Stage = {
   settings: Settings
   env: Record<string, string>
   copies: Copies
-  /** Who writes, as an account is linked to them. Null: within the connection. */
+  /** The sender to whom an account can be linked. Null: within the connection. */
   person: { workspace: string | null; platform_user_id: string }
-  /** A person writes: the platform has it from now on, and keeps it until it is acknowledged. */
+  /** A person writes: the platform stores the message until it is acknowledged. */
   say(text: string): void | Promise<void>
-  /** The platform brings what is not acknowledged, in its order, up to the first that is not taken. */
+  /** The platform delivers unacknowledged messages in order, up to the first that is rejected. */
   bring(channels: Channels): Promise<void>
   /** In the order in which people see it. */
   shown(channels: Channels): Promise<Shown[]> | Shown[]
   /** Everything that reached the platform, as text. */
   heard(channels: Channels): Promise<string> | string
-  /** Calls that this platform did not make, or made long ago; none where nobody calls. */
+  /** Calls that the platform did not make, or made long ago; empty if the platform makes no calls. */
   forged: readonly Forged[]
-  /** What was taken comes again, as often as this is called; null: nobody calls. */
+  /** Delivers an accepted message again, at each call; null: the platform makes no calls. */
   again: ((channels: Channels) => Promise<void>) | null
-  /** Somebody presses a button of this value in a conversation of their own; null: nothing is pressed there. */
+  /** A person clicks a button of this value in their own conversation; null: the platform has no buttons. */
   pressElsewhere: ((value: string, channels: Channels) => void | Promise<void>) | null
-  /** Somebody says that they are the person; null: the platform vouches for everybody. */
+  /** A sender claims to be the person; null: the platform authenticates every sender. */
   spoof: ((text: string) => void) | null
   /** The next calls fail, in each way that the platform knows. */
   fail(): void
-  /** So much time passes while one waits. */
+  /** The time to advance while waiting. */
   tickMs: number
-  /** It asks its platform itself, which must have seen it once. */
+  /** Whether Cairn polls the platform, which must have seen Cairn once. */
   asks: boolean
   close(): Promise<void>
 }
@@ -67,7 +67,7 @@ export const call = (channels: Channels, signed: Signed): Promise<Response> =>
 
 export const DISCLOSURE = 'an AI system'
 
-/** Events of a webhook: each stays until a call of it was answered with 200. */
+/** Events of a webhook: each stays until a call with it was answered with 200. */
 export function pendingCalls<T>(sign: (event: T) => Signed) {
   const pending: T[] = []
   const taken: T[] = []
@@ -86,7 +86,10 @@ export function pendingCalls<T>(sign: (event: T) => Signed) {
   }
 }
 
-/** A signed call without each of its headers, with each of them and, where it is signed, the body altered. */
+/**
+ * A signed call without each of its headers, with each one changed and, where it is signed, with a changed
+ * body.
+ */
 export function forgeriesOf(
   { headers, raw }: Signed,
   names: readonly string[],
@@ -108,12 +111,12 @@ export function forgeriesOf(
     ...(isBodySigned ? [{ what: 'another body', headers, raw: altered }] : []),
   ]
 }
-/** Of platforms that nobody calls. */
+/** For platforms that make no calls. */
 export const UNCALLED = { forged: [], again: null } as const
 
 export const nothing = async (): Promise<void> => undefined
 
-/** Starts once, so that the platform knows of us: what is said from then on is for us. */
+/** Starts once, so that the platform knows Cairn: later messages are for Cairn. */
 export async function meet({ start, store }: Bench, { asks }: Stage): Promise<void> {
   if (!asks) return
   const first = await start()
@@ -122,7 +125,7 @@ export async function meet({ start, store }: Bench, { asks }: Stage): Promise<vo
   await first.stop()
 }
 
-/** How the handler of a request ends: its status, or the code of what it was refused with. */
+/** The outcome of the request handler: its status, or the error code of its rejection. */
 export const outcome = (answering: Promise<Response>): Promise<number | string> =>
   answering.then(
     ({ status }) => status,

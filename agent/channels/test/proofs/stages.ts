@@ -1,4 +1,4 @@
-/** Every way in and out of every platform, for the proofs that hold for all of them. */
+/** Every input and output path of every platform, for the proofs that cover all of them. */
 import type { ChannelConfig } from '@cairn/protocol'
 import { discord, mailbox, telegramHold, telegramPoll, telegramWebhook } from './on-polls.ts'
 import { slackEvents, slackSocket } from './on-slack.ts'

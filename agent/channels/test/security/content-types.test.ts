@@ -1,4 +1,4 @@
-/** Signatures cover bytes and not headers: a signed body has one meaning, whatever the content type says. */
+/** Signatures cover bytes, not headers: a signed body has one meaning, whatever its content type. */
 import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import type { Inbound, Webhook } from '../../src/adapter.ts'
@@ -43,7 +43,7 @@ const telegram = createTelegramAdapter({
 }).webhook!
 
 type Signed = { headers: Headers; raw: Uint8Array }
-/** The code of a refusal, or the events. */
+/** The error code of a rejection, or the events. */
 async function outcome({ verify, parse }: Webhook, { headers, raw }: Signed): Promise<string | Inbound[]> {
   const call = { method: 'POST', query: new URLSearchParams(), headers, raw }
   try {
@@ -69,13 +69,13 @@ const TYPES = [
   'APPLICATION/X-WWW-FORM-URLENCODED',
   null,
 ]
-/** What a stranger writes as a message, to be read as the fields of a form. */
+/** A message text that tries to pass as form fields. */
 const TEXTS = [
   `&command=%2Fcairn&text=stop&team_id=${TEAM}&channel_id=C1&user_id=UBOSS&trigger_id=1&x=`,
   `&payload=${encodeURIComponent(JSON.stringify({ type: 'block_actions', user: { id: 'UBOSS' }, actions: [] }))}&x=`,
 ]
 
-test('a signed JSON event of Slack is never read as a form, nor a form as JSON', async () => {
+test('a signed Slack event in JSON is never read as a form, nor a form as JSON', async () => {
   const message = {
     type: 'message',
     channel: 'D1',
@@ -122,14 +122,14 @@ test('a signed JSON event of Slack is never read as a form, nor a form as JSON',
 test.each([
   ['the webhook', webhook, signed({ text: TEXTS[0]! })],
   ['WhatsApp', whatsapp, signedByMeta(textFrom('16505551234', TEXTS[0]!))],
-] as const)('%s reads one body as one event under every content type', async (_name, adapter, body) => {
+] as const)('%s reads a body as the same event under every content type', async (_name, adapter, body) => {
   const expected = await outcome(adapter, body)
   expect(expected).toHaveLength(1)
   for (const type of TYPES) expect(await outcome(adapter, as(body, type))).toEqual(expected)
   tally('content types of signed bodies', TYPES.length, 0)
 })
 
-test('a body that is not an update is refused by the Telegram webhook with a code', async () => {
+test('the Telegram webhook rejects a body that is not an update with an error code', async () => {
   const texts = [
     '',
     'null',

@@ -1,4 +1,4 @@
-/** A platform decides neither how long a file is nor how long an answer is, whatever it announced before. */
+/** Files and answers of a platform are limited in size, whatever length the platform announced. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ import { createGraph } from '../../src/whatsapp/graph.ts'
 const MIB = 1024 * 1024
 const MAX_FILE_BYTES = MIB
 
-/** Answers of the given beginning without an end; counts what was taken of them. */
+/** Sends answers with the given beginning and no end, and counts the bytes that were read. */
 async function startFlood(answer: (request: IncomingMessage, url: string) => string | object) {
   let sent = 0
   const server = createServer((request, response) => void reply(request, response))
@@ -71,7 +71,7 @@ const WAYS: Record<
   },
 }
 
-test('what a platform sends beyond the maximum is not read', async () => {
+test('data of a platform beyond the maximum is not read', async () => {
   const unexpected: string[] = []
   for (const [what, { answer, ask }] of Object.entries(WAYS)) {
     await using flood = await startFlood(answer)
@@ -80,7 +80,7 @@ test('what a platform sends beyond the maximum is not read', async () => {
       (error: unknown) => String(error),
     )
     if (outcome === 'it was taken') unexpected.push(`${what}: ${outcome}`)
-    // Beside the maximum, what the sockets of both sides hold.
+    // The maximum plus the socket buffers of both sides.
     if (flood.sent() > 24 * MIB) unexpected.push(`${what}: ${flood.sent()} bytes were taken`)
   }
   tally('platforms whose answers do not end', Object.keys(WAYS).length, unexpected.length)

@@ -1,6 +1,6 @@
 /**
- * Strangers choose what the parsers of mails, file names and Markdown read. Whatever it is, the event loop
- * stays free, the work ends, and what was not parsed has a row that says why and is not tried again.
+ * Strangers control the input of the parsers for emails, file names and Markdown. Any input leaves the event
+ * loop free and ends, and an unparsed message has a row with the reason and is not retried.
  */
 import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { expect, onTestFinished, test } from 'vitest'
@@ -17,7 +17,7 @@ const HEAD = 'From: Ann <ann@example.com>\nTo: a@example.org\nMessage-ID: <1@exa
 const ANSWERS = `${HEAD}In-Reply-To: <${'a'.repeat(25)}.${'a'.repeat(20)}@example.org>\n`
 const of = (type: string): string => `${HEAD}Content-Type: ${type}\n\n`
 
-/** `size` is in bytes of the text that is repeated. */
+/** `size` is in bytes of the repeated text. */
 const MAILS: Record<string, (size: number) => string> = {
   'line ends': size => `${HEAD}\n${'\n'.repeat(size)}`,
   spaces: size => `${HEAD}\n${' '.repeat(size)}`,
@@ -61,7 +61,7 @@ const IN_SAMPLE = [
 ]
 const isFull = rounds(0, 1) === 1
 
-/** Milliseconds of processor time that the event loop's thread spent on `work`, and how long it took. */
+/** Processor milliseconds that the thread of the event loop spent on `work`, and the elapsed time. */
 async function spentOn<T>(work: () => Promise<T>): Promise<{ result: T; loopMs: number; tookMs: number }> {
   const began = performance.now()
   const before = process.threadCpuUsage()
@@ -71,15 +71,15 @@ async function spentOn<T>(work: () => Promise<T>): Promise<{ result: T; loopMs: 
 }
 
 /**
- * Less than the second within which others are answered. Processor time, and not time: how long a busy
- * machine lets the thread wait says nothing of the parser.
+ * Less than the second within which other requests are answered. Measures processor time, because elapsed
+ * time also depends on the load of the machine.
  */
 const LOOP_MAX_MS = 500
 
 test.each(Object.keys(MAILS).filter(name => isFull || IN_SAMPLE.includes(name)))(
-  'a mail of %s leaves the event loop free, and is read or unreadable',
+  'an email of %s leaves the event loop free, and is read or unreadable',
   async name => {
-    // In the sample the time limit is short as well: a parser that is stuck is the case that matters.
+    // The sample uses a short time limit as well: the case that matters is a stuck parser.
     const raw = Buffer.from(MAILS[name]!(rounds(300_000, 3_800_000)))
     const limitMs = rounds(1_000, 30_000)
     const { result, loopMs, tookMs } = await spentOn(() =>
@@ -97,7 +97,7 @@ test.each(Object.keys(MAILS).filter(name => isFull || IN_SAMPLE.includes(name)))
   },
 )
 
-test('a posted mail that exceeds a limit is answered once, has a row that says why, and the next one is read', async () => {
+test('a posted email over a limit is accepted once, its row has the reason, and the next one is read', async () => {
   const post = await startFakePost()
   onTestFinished(post.close)
   const bench = await makeBench(
@@ -131,7 +131,7 @@ test('a posted mail that exceeds a limit is answered once, has a row that says w
   expect(await sessionsOf(bench.store)).toHaveLength(1)
 })
 
-test('a mail in the mailbox that exceeds a limit stays unread there, and the next one is answered', async () => {
+test('a mailbox email over a limit stays unread, and the next one is answered', async () => {
   const { mailbox, post, write, open } = await startEmail()
   await open()
   const files = '--b\nContent-Disposition: attachment; filename=a\n\nx\n'.repeat(1_001)
@@ -141,7 +141,7 @@ test('a mail in the mailbox that exceeds a limit stays unread there, and the nex
   await expect.poll(() => mailbox.mails().map(({ flags }) => [...flags])).toEqual([[], [String.raw`\Seen`]])
 })
 
-test('of a mail with more files than are taken, one line of the message says how many were left out', async () => {
+test('a message with too many attachments states in one line how many were omitted', async () => {
   const bench = await startEmail()
   await bench.open()
   const files = '--b\nContent-Disposition: attachment; filename=a.txt\n\nx\n'.repeat(500)
@@ -155,7 +155,7 @@ test('of a mail with more files than are taken, one line of the message says how
   expect(message?.data).toHaveProperty('attachments.length', 10)
 })
 
-/** What a stranger asks the model to repeat. The answer goes out as Markdown. */
+/** Texts that a stranger asks the model to repeat. The answer is sent as Markdown. */
 const MARKDOWN = {
   emphasis: '*a',
   quotes: '>',
@@ -165,7 +165,7 @@ const MARKDOWN = {
   'open code': '`a``',
 }
 test.each(Object.entries(MARKDOWN).slice(0, rounds(2, 6)))(
-  'an answer of %s is rendered off the event loop, or goes out as text alone',
+  'an answer of %s is rendered off the event loop, or sent as plain text',
   async (_name, piece) => {
     const markdown = piece.repeat(40_000 / piece.length)
     const { result, loopMs } = await spentOn(() =>
@@ -177,7 +177,7 @@ test.each(Object.entries(MARKDOWN).slice(0, rounds(2, 6)))(
   },
 )
 
-test('a file name of any length and kind is made short at once', async () => {
+test('a file name of any length and characters is shortened without delay', async () => {
   const size = 1_900_000
   const names = [
     '.',

@@ -1,6 +1,6 @@
 /**
- * On every platform: who is not known, says they are somebody else, guesses codes, forges, repeats or presses
- * what is not theirs changes nothing; and what fails tells nobody a token.
+ * On every platform: unknown, impersonating, guessing, forging or replaying senders and foreign buttons
+ * change nothing, and failures reveal no token.
  */
 import { randomUUID } from 'node:crypto'
 import { tally } from '@cairn/protocol/test/attacks'
@@ -14,9 +14,9 @@ type Place = Bench & {
   stage: Stage
   channels: Awaited<ReturnType<Bench['start']>>
   connectionId: string
-  /** Something comes, as `act` has it: what is a row of its own. */
+  /** Performs an input by `act` that creates its own row. */
   comes(act: () => void | Promise<void>): Promise<void>
-  /** Everything that came was looked at. */
+  /** Waits until every input was processed. */
   settled(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ async function begin(open: () => Promise<Stage>, more: object = {}): Promise<Pla
       await expect
         .poll(async () => {
           await stage.bring(channels)
-          // Whoever is called has its row when the call was answered.
+          // Where the platform calls, the row exists as soon as the call is answered.
           const hasCome = !stage.asks || (await bench.store.channels.getInbound(rows)) !== null
           return hasCome && (await bench.store.channels.nextInbound(connection!.id, 10)).length === 0
         })
@@ -60,7 +60,7 @@ const platforms = ways.filter(({ way }) => !way.endsWith('hold'))
 const written = platforms.filter(({ way }) => way !== 'website')
 
 /** Promise 15.6: Every platform adapter rejects a forged or stale request and writes no row. */
-test.each(platforms)('$way: a forged or stale call is refused, and no row is written', async ({ open }) => {
+test.each(platforms)('$way: a forged or stale call is rejected, and no row is written', async ({ open }) => {
   const place = await begin(open)
   const { stage, channels, store, connectionId } = place
   const outcomes = await Promise.all(
@@ -70,7 +70,7 @@ test.each(platforms)('$way: a forged or stale call is refused, and no row is wri
     ]),
   )
   const unexpected = outcomes.filter(([, code]) => code !== 'bad_signature')
-  // What nobody calls has no address at all.
+  // A platform that makes no calls has no webhook path.
   if (stage.forged.length === 0)
     unexpected.push(
       ...[
@@ -84,7 +84,7 @@ test.each(platforms)('$way: a forged or stale call is refused, and no row is wri
   await end(place)
 })
 
-test.each(written)('$way: what comes again is one message', async ({ open }) => {
+test.each(written)('$way: a repeated message is stored once', async ({ open }) => {
   const place = await begin(open)
   const { stage, channels, store } = place
   await place.comes(() => stage.say('hello'))
@@ -99,7 +99,7 @@ test.each(written)('$way: what comes again is one message', async ({ open }) => 
 })
 
 /** Promise 15.6: On every platform a stranger reaches no session and guesses no pairing code. */
-test.each(written)('$way: a stranger is told once how to be known, and guesses no code', async ({ open }) => {
+test.each(written)('$way: a stranger is told once how to link an account, and guesses no code', async ({ open }) => {
   const place = await begin(open, { access: 'linked' })
   const { stage, store, users } = place
   for (const text of ['hello', '/status', '/new', '/stop', 'again']) await place.comes(() => stage.say(text))
@@ -119,7 +119,7 @@ test.each(written)('$way: a stranger is told once how to be known, and guesses n
 })
 
 /** Promise 15.6: A button of another conversation answers nothing. */
-test.each(written)('$way: a button in another conversation answers nothing', async ({ open }) => {
+test.each(written)('$way: a button from another conversation answers nothing', async ({ open }) => {
   const place = await begin(open)
   const { stage, channels, store } = place
   const { pressElsewhere } = stage
@@ -142,7 +142,7 @@ test.each(written)('$way: a button in another conversation answers nothing', asy
   await end(place)
 })
 
-test.each(written)('$way: who says they are somebody else has no right of theirs', async ({ open }) => {
+test.each(written)('$way: an impersonator gets no permission of the real sender', async ({ open }) => {
   const place = await begin(open, { access: 'linked' })
   const { stage, store, users, connectionId } = place
   const { spoof } = stage
@@ -172,7 +172,7 @@ test.each(written)('$way: who says they are somebody else has no right of theirs
 
 /** Promise 11.5: No log line, event, error or message to people contains a platform token. */
 test.each(platforms)(
-  '$way: no token is in a line, an event, an error or what people read',
+  '$way: no token appears in a log line, event, error or message',
   async ({ open }) => {
     const place = await begin(open)
     const { stage, channels, store, connectionId, lines, advance } = place
@@ -180,7 +180,7 @@ test.each(platforms)(
     for (const text of ['one', 'two', 'three']) await place.comes(() => stage.say(text))
     await place.settled()
     for (const { headers, raw } of stage.forged) await outcome(call(channels, { headers, raw }))
-    // What failed is tried again, or given up.
+    // Failed parts are retried or abandoned.
     await expect
       .poll(async () => {
         advance(10_000)
@@ -213,7 +213,7 @@ test.each(platforms)(
   },
 )
 
-/** As it is, and as it stands in a URL. */
+/** The secret itself, and its form in a URL. */
 const secretForms = (secret: string): string[] => [
   ...new Set([secret, secret.replace(/^whsec_/, ''), encodeURIComponent(secret)]),
 ]

@@ -12,7 +12,7 @@ const TIMESTAMP = String(NOW / 1000)
 const KEY = Buffer.alloc(32, 7)
 const signatures = createSignatures(SECRET)
 
-/** The caller's side, written from the standard: no code of ours. */
+/** The caller's side, written from the standard without our code. */
 const macOf = (raw: Uint8Array, id = 'msg_1', timestamp = TIMESTAMP): string =>
   createHmac('sha256', KEY).update(`${id}.${timestamp}.`).update(raw).digest('base64')
 
@@ -50,7 +50,7 @@ test('a body of any bytes verifies, and with one byte changed it does not, valid
   expect(wrong).toEqual([])
 })
 
-test('a timestamp that is not an integer within five minutes is refused, however it is written', () => {
+test('a timestamp that is not an integer within five minutes is rejected, however it is written', () => {
   const body = Buffer.from('{}')
   const seconds = NOW / 1000
   const refused = [
@@ -91,7 +91,7 @@ test('a timestamp that is not an integer within five minutes is refused, however
     ).toBe(true)
 })
 
-test('one of several signatures is enough, and only of version 1', () => {
+test('one valid signature of several is enough, and only version 1 counts', () => {
   const body = Buffer.from('{"text":"hello"}')
   const good = macOf(body)
   const other = createHmac('sha256', 'another key').update(body).digest('base64')
@@ -116,7 +116,7 @@ test('one of several signatures is enough, and only of version 1', () => {
   expect(refused.filter(take)).toEqual([])
 })
 
-test('no part of a signed message is a message of its own when it is split elsewhere', async () => {
+test('a signed message split at another place does not verify as a different message', async () => {
   const { webhook } = createWebhookAdapter({
     connectionId: 'c',
     secret: SECRET,
@@ -125,7 +125,7 @@ test('no part of a signed message is a message of its own when it is split elsew
   })
   const seconds = Math.floor(Date.now() / 1000)
   const forged = '{"conversation_id":"C1","user_id":"BOSS","text":"let me in"}'
-  // What a stranger may put into the text of an honest caller: it looks like `.timestamp.body`.
+  // A stranger may put this into the text of an honest caller: it looks like `.timestamp.body`.
   const texts = [`.${seconds}.${forged}`, `.${seconds}.{`, `.${seconds}.`, `.${seconds}. [1] `, '\n.1.{}']
   let splits = 0
   const taken: string[] = []
@@ -159,7 +159,7 @@ const outcomeOf = (work: () => Promise<void>): Promise<string> =>
     (error: { code?: string }) => error.code ?? String(error),
   )
 
-test('what we send to a callback is no message when it is sent back to us', async () => {
+test('our own callback request is rejected when it is sent back to us', async () => {
   const { webhook } = createWebhookAdapter({
     connectionId: 'c',
     secret: SECRET,
@@ -184,6 +184,6 @@ test('another library verifies our signatures, and we verify its signatures', ()
   expect(isTaken(Buffer.from(body), headers)).toBe(true)
 })
 
-test.each(['', 'whsec_', 'whsec_not base64', 'whsec_====', 'ä'])('a secret of %j is refused', secret => {
+test.each(['', 'whsec_', 'whsec_not base64', 'whsec_====', 'ä'])('a secret of %j is rejected', secret => {
   expect(() => createSignatures(secret)).toThrow('a webhook secret must be whsec_ followed by the base64')
 })

@@ -1,4 +1,4 @@
-/** Who has no right to speak, or speaks for somebody else, changes nothing and reaches no session. */
+/** Senders without permission, and senders who impersonate others, change nothing and reach no session. */
 import { randomUUID } from 'node:crypto'
 import { createLinkCode } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const nothingCame = async ({ store }: Bench): Promise<void> => {
 }
 
 /** Promise 15.6: A forged, altered or stale webhook request is rejected. */
-test('a forged, altered, stale or foreign signature is refused, and no row is written', async () => {
+test('a forged, altered, stale or foreign signature is rejected, and no row is written', async () => {
   const bench = await makeBench('sqlite')
   const channels = await bench.start()
   const send = (message: { headers: Headers; raw: Uint8Array }) =>
@@ -51,7 +51,7 @@ test('a forged, altered, stale or foreign signature is refused, and no row is wr
 })
 
 /** Promise 15.3: A platform event is accepted once. */
-test('a webhook that is sent again is taken once, whoever repeats it and however often at once', async () => {
+test('a repeated webhook request is accepted once, even with concurrent repetitions', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   const message = signed({ text: 'once' })
@@ -68,7 +68,7 @@ test('a webhook that is sent again is taken once, whoever repeats it and however
 
 /** Promise 15.6: A stranger reaches no session through a webhook. */
 test.each(['linked', 'allowlist'] as const)(
-  'with access %s a stranger is told once how to be known, and no session hears of them',
+  'with access %s a stranger is told once how to link an account, and reaches no session',
   async access => {
     const bench = await makeBench('sqlite', { access, allow: ['U2'] })
     const { callback, start, store } = bench
@@ -84,7 +84,7 @@ test.each(['linked', 'allowlist'] as const)(
 )
 
 /** Promise 15.6: A pairing code links one account, once. */
-test('only a live code links an account, once; wrong ones are counted, and the fifth is the last', async () => {
+test('only a valid code links an account, once; wrong codes are counted, and the fifth is the last', async () => {
   const bench = await makeBench('sqlite', { access: 'linked' })
   const { store, users, callback, start, advance } = bench
   const channels = await start()
@@ -105,7 +105,7 @@ test('only a live code links an account, once; wrong ones are counted, and the f
   const [session] = await sessionsOf(store)
   expect(session).toMatchObject({ created_by: users.ann, created_by_kind: 'user' })
 
-  // The same code from somebody else, and guesses.
+  // The same code from another sender, and guesses.
   await say(channels, { text: `/link ${code}`, user: 'U9', conversation: 'C9' })
   expect(await told(4)).toContain('Invalid code')
   for (let at = 0; at < 6; at++)
@@ -123,7 +123,7 @@ test('only a live code links an account, once; wrong ones are counted, and the f
   expect(await sessionsOf(store)).toHaveLength(1)
 })
 
-test('who is unlinked again does not go on in the session of the user', async () => {
+test('an unlinked sender does not continue in the session of the user', async () => {
   const { store, users, callback, start } = await makeBench('sqlite')
   const channels = await start()
   const { code } = await createLinkCode({ store, now: Date.now }, { org_id: ORG, id: users.ann })
@@ -141,7 +141,7 @@ test('who is unlinked again does not go on in the session of the user', async ()
   ])
 })
 
-test('a stranger who floods is told so once, and what is too much reaches no session', async () => {
+test('a flooding stranger is warned once, and messages beyond the limit reach no session', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   for (let at = 0; at < 30; at++) await say(channels, { text: `m${at}`, id: randomUUID() })
@@ -153,7 +153,7 @@ test('a stranger who floods is told so once, and what is too much reaches no ses
   expect(taken.length).toBeLessThanOrEqual(20)
 })
 
-test('what was held up is counted when it was sent: of a burst no more is dropped than was too much', async () => {
+test('delayed messages count at their send time, so a burst loses only what exceeded the limit', async () => {
   const { store, start } = await makeBench('sqlite')
   const channels = await start()
   const [connection] = await store.channels.listConnections(ORG)

@@ -1,4 +1,4 @@
-/** A visitor of a website costs one request. What all of an address use together, and all of a website, is bounded. */
+/** A website visitor costs one request, so the usage per address and per website is limited. */
 import { readdir } from 'node:fs/promises'
 import { HEADERS } from '@cairn/protocol'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
@@ -25,7 +25,7 @@ async function startSite(settings: object = {}) {
   const open = (address?: string) => visit(channels, { key }, null, address)
   return { bench, channels, open, key }
 }
-/** The refusal that `ask` throws. */
+/** The rejection that `ask` throws. */
 const refused = async (
   work: Promise<unknown>,
 ): Promise<{ code: string; message: string; retryAfterS: number }> => {
@@ -41,7 +41,7 @@ const refused = async (
   }
 }
 
-test('fresh visitors from one address are refused beyond their number, and other addresses are not', async () => {
+test('new visitors from one address are limited, and other addresses are unaffected', async () => {
   const { bench, open } = await startSite({ per_address_hour: { ...WIDE, visitors_max: 3 } })
   const count = rounds(10, 200)
   const outcomes = await Promise.allSettled(Array.from({ length: count }, () => open()))
@@ -60,7 +60,7 @@ test('fresh visitors from one address are refused beyond their number, and other
   expect((await readdir(bench.workspacesDir)).filter(name => name !== 'secrets.key')).toEqual([])
 })
 
-test('a visitor who comes back is not a new one, and many visitors of an address share their messages', async () => {
+test('a returning visitor is not counted as new, and visitors of one address share its message limit', async () => {
   const { channels, open, key } = await startSite({
     per_address_hour: { ...WIDE, visitors_max: 2, messages_max: 3 },
   })
@@ -75,8 +75,8 @@ test('a visitor who comes back is not a new one, and many visitors of an address
   })
 })
 
-test('all visitors together end at the tokens of a day, and the operator is told once', async () => {
-  // The worker of the test counts two tokens for an answer.
+test('all visitors share the daily token limit, and the operator is notified once', async () => {
+  // The worker of the test counts two tokens per answer.
   const { bench, open } = await startSite({ per_day: { tokens_max: 2 } })
   const [ann, bob] = [await open(), await open('198.51.100.7')]
   expect((await ann.say('hello')).status).toBe(202)
@@ -89,7 +89,7 @@ test('all visitors together end at the tokens of a day, and the operator is told
   expect(bench.lines.filter(line => line.includes('reached its budget for 24 hours'))).toHaveLength(1)
 })
 
-test('a refusal counts nothing, windows end on a clock that nobody sets, and bytes count from every address', () => {
+test('rejections count nothing, windows use a monotonic clock, and bytes of all addresses count', () => {
   let time = 0
   const report = () => undefined
   const budgets = createBudgets({ store: { getSession: async () => null }, report }, () => time)
@@ -102,12 +102,12 @@ test('a refusal counts nothing, windows end on a clock that nobody sets, and byt
     budgets.charge(at, address, { messages: 1, bytes })
   send('one', 1_500_000)
   for (let times = 0; times < 50; times++) expect(() => send('one', 1_000_000)).toThrow('More than 2 MB')
-  // Nothing of those was counted, so what fits is taken.
+  // The rejected bytes were not counted, so what fits is accepted.
   send('one', 500_000)
   send('two', 2_000_000)
   expect(() => send('three', 1_500_000)).toThrow('has reached its limit for today')
   send('three', 1_000_000)
-  // Another website has its own.
+  // Another website has its own limit.
   send('three', 2_000_000, site('b'))
   time += HOUR_MS - 1
   expect(() => send('one', 1)).toThrow()
@@ -115,7 +115,7 @@ test('a refusal counts nothing, windows end on a clock that nobody sets, and byt
   send('one', 2_000_000)
 })
 
-test('requests from ever new addresses forget old addresses and not the day', () => {
+test('requests from new addresses evict old addresses but not the daily counts', () => {
   const report = () => undefined
   const budgets = createBudgets({ store: { getSession: async () => null }, report }, () => 0)
   const count = rounds(25_000, 200_000)

@@ -1,4 +1,7 @@
-/** More of what Slack sends, read by us and by the Chat SDK's adapter; docs/channels/slack.md has what differs. */
+/**
+ * More Slack payloads, parsed by Cairn and by the Chat SDK's adapter; docs/channels/slack.md lists
+ * differences.
+ */
 import { parseSlackWebhookBody } from '@chat-adapter/slack/webhook'
 import { expect, test } from 'vitest'
 import { parsePayload, readBody } from '../../src/slack/parse.ts'
@@ -14,7 +17,7 @@ function read(payload: Fields) {
   return { theirs, ours: parsePayload(readBody(raw, headers), OPTIONS)[0] }
 }
 
-test('files of a message are those that they read', () => {
+test('a message has the files that the Chat SDK reads', () => {
   const file = (id: string): Fields => ({
     id,
     name: `${id}.txt`,
@@ -37,7 +40,7 @@ test('files of a message are those that they read', () => {
 test.each([
   ['stop', '/stop'],
   ['what is new', 'what is new'],
-])('the slash command with the words %s has the text, sender and channel that they read', (text, said) => {
+])('the slash command with the text %s has the text, sender and channel that the Chat SDK reads', (text, said) => {
   const form = {
     command: '/cairn',
     text,
@@ -63,7 +66,7 @@ test.each([
   ])
 })
 
-test('a message that nobody meant for us is no event to them, and dropped by us', () => {
+test('a message without a mention is no event for the Chat SDK, and Cairn drops it', () => {
   const { theirs, ours } = read(
     envelope({ ...message, channel: 'C1', channel_type: 'channel', text: 'among ourselves' }),
   )
@@ -71,7 +74,7 @@ test('a message that nobody meant for us is no event to them, and dropped by us'
   expect(ours).toMatchObject({ ignore: 'not_mentioned' })
 })
 
-test('the mention of the bot stays in their text, and only says who is meant to us', () => {
+test('the Chat SDK keeps the mention of the bot in the text, and Cairn removes it', () => {
   const { theirs, ours } = read(
     envelope({ ...message, type: 'app_mention', channel: 'C1', text: `<@${BOT}> hello` }),
   )

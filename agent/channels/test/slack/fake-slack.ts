@@ -1,6 +1,6 @@
 /**
- * Slack as `emulate` plays it, behind a server of ours that adds what it lacks: faults, the envelopes that
- * Slack puts around events (`authorizations`, `channel_type`, `bot_id`), presses of buttons, Socket Mode.
+ * Slack as `emulate` implements it, behind a server that adds what it lacks: failures, the envelopes that
+ * Slack puts around events (`authorizations`, `channel_type`, `bot_id`), button actions, Socket Mode.
  */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -18,7 +18,7 @@ const PEOPLE = ['ann', 'bob'] as const
 export type Person = (typeof PEOPLE)[number]
 const tokenOf = (who: Person): string => `xoxp-${who}`
 
-/** What Slack does with a call: `drop`: takes it and never answers. */
+/** How Slack handles a call; `drop`: accepts it and never answers. */
 export type Fault = 'drop' | 'limit' | { status: number } | { error: string }
 export type Kept = {
   ts: string
@@ -65,7 +65,7 @@ export async function startFakeSlack() {
     },
   })
   const faults = new Map<string, Fault[]>()
-  /** By their path. */
+  /** By path. */
   const files = new Map<string, Buffer>()
   const calls: { method: string; body: Json }[] = []
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()))
@@ -134,10 +134,10 @@ export async function startFakeSlack() {
     sockets,
     fail: (method: string, ...next: Fault[]) =>
       void faults.set(method, [...(faults.get(method) ?? []), ...next]),
-    /** The direct message of a person with the bot. */
+    /** The direct message channel of a person and the bot. */
     dm: async (who: Person) =>
       (await api<{ channel: { id: string } }>(tokenOf(who), 'conversations.open', { users: BOT })).channel.id,
-    /** Says it in Slack, and gives the event that Slack would send of it. */
+    /** Posts it in Slack, and returns the event that Slack would send for it. */
     async say(who: Person, channel: string, text: string, thread_ts?: string): Promise<Json> {
       const { message } = await api<{ message: Json }>(tokenOf(who), 'chat.postMessage', {
         channel,
@@ -202,7 +202,7 @@ export function pressed(user: string, channel: string, message: Kept, label: str
   }
 }
 
-/** As Slack signs a request of the Events API, or with `form` one of an interaction. */
+/** As Slack signs a request of the Events API or, with `form`, an interaction. */
 export function signedBySlack(
   payload: Json,
   { secret = SIGNING_SECRET, at = Date.now(), form = payload['type'] === 'block_actions' } = {},

@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
 export function startSockets(server: Server, appToken: string) {
   const wss = new WebSocketServer({ noServer: true })
   const acknowledged: string[] = []
-  /** What `apps.connections.open` answers next, in place of an address. */
+  /** The next answer of `apps.connections.open` instead of an address. */
   const refusals: string[] = []
   let opened = 0
   let sent = 0
@@ -38,7 +38,7 @@ export function startSockets(server: Server, appToken: string) {
       if (error !== null) return { ok: false, error }
       return { ok: true, url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/link` }
     },
-    /** One socket gets it, as Slack does it; the id that it is acknowledged by. */
+    /** Sends it over one socket, as Slack does; returns the id for its acknowledgement. */
     send(payload: Json, type = payload['type'] === 'block_actions' ? 'interactive' : 'events_api'): string {
       const [socket] = live()
       if (socket === undefined) throw new Error('nobody has opened a socket')

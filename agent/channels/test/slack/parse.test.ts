@@ -1,4 +1,4 @@
-/** What Slack sends, read by us and by the Chat SDK's adapter: the same body gives the same to both. */
+/** Slack payloads, parsed by Cairn and by the Chat SDK's adapter with the same result. */
 import { parseSlackWebhookBody, verifySlackSignature } from '@chat-adapter/slack/webhook'
 import { expect, test } from 'vitest'
 import { parsePayload, readBody } from '../../src/slack/parse.ts'
@@ -51,12 +51,12 @@ test.each(Object.entries(BODIES))(
       ts: theirs.ts,
       workspace: theirs.teamId,
     })
-    // A direct message is one conversation here; everywhere else the thread is it.
+    // Here a direct message channel is one conversation; elsewhere the thread is the conversation.
     expect(ours?.source.thread_id).toBe(theirs.kind === 'direct_message' ? null : theirs.threadTs)
   },
 )
 
-test('a press has the author, chat, message and value that the Chat SDK reads', () => {
+test('a button action has the author, chat, message and value that the Chat SDK reads', () => {
   const kept = {
     ts: '1700000000.000200',
     user: BOT,
@@ -84,7 +84,7 @@ test.each([
   ['of six minutes ago', { at: Date.now() - 360_000 }, 'refused'],
   ['of six minutes from now', { at: Date.now() + 360_000 }, 'refused'],
   ['of four minutes ago', { at: Date.now() - 240_000 }, 'ok'],
-])('a signature %s is judged as the Chat SDK judges it', async (_name, how, verdict) => {
+])('a signature %s gets the verdict of the Chat SDK', async (_name, how, verdict) => {
   const { raw, headers } = signedBySlack(BODIES['a mention'], how)
   const ours = (): void => verifySignature(SIGNING_SECRET, raw, headers, Date.now())
   const theirs = verifySlackSignature(Buffer.from(raw).toString(), headers, { signingSecret: SIGNING_SECRET })
@@ -97,7 +97,7 @@ test.each([
   }
 })
 
-test('one byte that is other, or a header that is missing, is a bad signature', () => {
+test('a changed byte or a missing header is a bad signature', () => {
   const { raw, headers } = signedBySlack(BODIES['a mention'])
   const altered = Buffer.from(raw)
   altered[10] = altered[10]! ^ 1
@@ -107,7 +107,7 @@ test('one byte that is other, or a header that is missing, is a bad signature', 
   expect(badly(raw, new Headers())).toThrow('missing x-slack-request-timestamp')
 })
 
-test('app_mention and message of one text are one event', () => {
+test('app_mention and message with the same text are one event', () => {
   const text = `<@${BOT}> hello`
   const [mention] = parse({ type: 'app_mention', channel: 'C1', text })
   const [plain] = parse({ channel: 'C1', channel_type: 'channel', text })
@@ -115,7 +115,7 @@ test('app_mention and message of one text are one event', () => {
   expect(mention).toMatchObject({ text: 'hello', conversation_key: 'C1:1700000000.000100' })
 })
 
-test('what nobody meant for us is not taken, and a thread that may be ours takes the word stop', () => {
+test('messages without a mention are dropped, and a thread that may be ours accepts the word stop', () => {
   const room = { channel: 'C1', channel_type: 'channel' }
   expect(parse({ ...room, text: 'hello' })).toMatchObject([{ ignore: 'not_mentioned' }])
   expect(parse({ ...room, text: 'hello' }, { groups: 'all' })[0]).not.toHaveProperty('ignore')
@@ -131,7 +131,7 @@ test('what nobody meant for us is not taken, and a thread that may be ours takes
   expect(parse({ channel: 'D1', channel_type: 'im', text: 'new' })).toMatchObject([{ text: 'new' }])
 })
 
-test('bots, ourselves, edits, joins and events of other kinds bring no message', () => {
+test('bots, our own messages, edits, joins and other event types create no message', () => {
   const direct = { channel: 'D1', channel_type: 'im', text: 'x' }
   expect(parse({ ...direct, bot_id: 'B9' })).toMatchObject([{ ignore: 'bot' }])
   expect(parse({ ...direct, user: BOT })).toMatchObject([{ ignore: 'own' }])
@@ -142,7 +142,7 @@ test('bots, ourselves, edits, joins and events of other kinds bring no message',
     expect(parsePayload(odd, OPTIONS)).toEqual([])
 })
 
-test('a slash command is a command of ours, or what was said', () => {
+test('a slash command is a command of Cairn or a message', () => {
   const form = (text: string) => ({
     command: '/cairn',
     text,
@@ -158,7 +158,7 @@ test('a slash command is a command of ours, or what was said', () => {
   ])
 })
 
-test('mrkdwn is read as a person sees it', () => {
+test('mrkdwn is converted to the text that a person sees', () => {
   expect(
     plainText('a &lt;b&gt; &amp;amp; <https://x.org|x> <https://y.org> <@U2> <#C1|talk> <!here>', null),
   ).toBe('a <b> &amp; x (https://x.org) https://y.org @U2 #talk @here')

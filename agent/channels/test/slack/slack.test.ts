@@ -1,4 +1,4 @@
-/** Slack as `emulate` plays it: what people see there, and what becomes of faults. */
+/** The Slack channel on `emulate`: what people see, and how failures are handled. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -73,7 +73,7 @@ const command = (slack: FakeSlack, who: Person, channel: string, text: string) =
 /**
  * Promise 15.3, 15.4: The Slack adapter speaks the protocol of Slack's own clients and of another adapter.
  */
-test.each(['events', 'socket'] as const)('over %s it holds a conversation', async mode => {
+test.each(['events', 'socket'] as const)('over %s the channel completes a conversation', async mode => {
   const { slack, bench, give, dm } = await startSlack('sqlite', { mode }, false)
   const pressAs = async (who: Person, label: string): Promise<void> => {
     const message = (await ours(slack, dm)).findLast(({ blocks = [] }) =>
@@ -94,12 +94,12 @@ test.each(['events', 'socket'] as const)('over %s it holds a conversation', asyn
   for (const secret of Object.values(ENV)) expect(sent).not.toContain(secret)
 })
 
-test('a mention begins a conversation in its thread, and the answer to the answer goes on with it', async () => {
+test('a mention starts a conversation in its thread, and a mention in the thread continues it', async () => {
   const { slack, bench, give } = await startSlack('sqlite')
   const asked = await slack.say('ann', slack.talk, `<@${BOT}> hello`)
   const { ts } = asked['event'] as { ts: string }
   await give(asked)
-  // The same text comes as app_mention too.
+  // Slack also sends the same text as app_mention.
   await give({ ...asked, event_id: 'other', event: { ...(asked['event'] as object), type: 'app_mention' } })
   const said = async () => (await ours(slack, slack.talk, ts)).map(textOf)
   await expect.poll(said).toHaveLength(2)
@@ -122,7 +122,7 @@ test('a mention begins a conversation in its thread, and the answer to the answe
 })
 
 /** Promise 15.4: A part whose Slack response was lost is looked up and posted once. */
-test.each(KINDS)('on %s a part whose answer was lost is on Slack once', async kind => {
+test.each(KINDS)('on %s a part whose response was lost is posted once on Slack', async kind => {
   const { slack, give, dm } = await startSlack(kind)
   slack.fail('chat.postMessage', 'drop', { status: 500 }, 'limit', { status: 503 }, 'drop')
   await give(await slack.say('ann', dm, 'hello'))
@@ -137,7 +137,7 @@ test.each(KINDS)('on %s a part whose answer was lost is on Slack once', async ki
   expect(new Set(keys).size).toBe(3)
 })
 
-test('blocks that Slack refuses go out as plain text', async () => {
+test('blocks that Slack rejects are sent as plain text', async () => {
   const { slack, give, dm } = await startSlack('sqlite')
   slack.fail('chat.postMessage', { error: 'invalid_blocks' })
   await give(await slack.say('ann', dm, 'hello <b> & *co*'))
@@ -146,7 +146,7 @@ test('blocks that Slack refuses go out as plain text', async () => {
 })
 
 /** Promise 15.3, 15.6: A forged, stale or repeated Slack request changes nothing. */
-test('forged and stale requests change nothing, a repeated one neither, and a challenge is answered', async () => {
+test('forged, stale and repeated requests change nothing, and a challenge is answered', async () => {
   const { slack, bench, channels, give, dm } = await startSlack('sqlite')
   const payload = await slack.say('ann', dm, 'hello')
   for (const how of [{ secret: 'forged' }, { at: Date.now() - 301_000 }])
@@ -161,7 +161,7 @@ test('forged and stale requests change nothing, a repeated one neither, and a ch
   expect(await challenge.text()).toBe('abc')
 })
 
-test('a token that is refused breaks the connection, and what waits goes out when it is good again', async () => {
+test('a rejected token breaks the connection, and pending messages are sent once it works again', async () => {
   const { slack, bench, give, dm } = await startSlack('sqlite')
   slack.fail('chat.postMessage', { error: 'invalid_auth' })
   await give(await slack.say('ann', dm, 'hello'))
@@ -173,7 +173,7 @@ test('a token that is refused breaks the connection, and what waits goes out whe
   await expect.poll(async () => (await ours(slack, dm)).length, { timeout: 20_000 }).toBe(2)
 })
 
-test('a socket that Slack renews or loses is opened again, and what was not acknowledged comes again', async () => {
+test('a renewed or lost socket is reopened, and unacknowledged messages arrive again', async () => {
   const { slack, give, dm } = await startSlack('sqlite', { mode: 'socket' })
   slack.sockets.renew()
   await expect.poll(slack.sockets.opened).toBe(2)
@@ -188,7 +188,7 @@ test('a socket that Slack renews or loses is opened again, and what was not ackn
     .toEqual(['echo: one', 'echo: two'])
 })
 
-test('an app token that is refused three times breaks the connection', async () => {
+test('an app token that is rejected three times breaks the connection', async () => {
   const slack = await startFakeSlack()
   onTestFinished(slack.close)
   slack.sockets.refuse('invalid_auth', 'invalid_auth', 'invalid_auth')
@@ -209,7 +209,7 @@ test('an app token that is refused three times breaks the connection', async () 
     .toMatchObject({ state: 'broken', last_error: 'Slack returned invalid_auth for the app token' })
 })
 
-test('a file that a person sends comes into the workspace, and an artifact goes out as a file', async () => {
+test('a received file is stored in the workspace, and an artifact is sent as a file', async () => {
   const { slack, bench, give, dm } = await startSlack('sqlite', {}, false)
   slack.files.set('/files-pri/T1-F1/notes.txt', Buffer.from('what was noted'))
   const said = await slack.say('ann', dm, 'look at this')

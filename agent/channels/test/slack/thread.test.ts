@@ -1,4 +1,4 @@
-/** Slack's threads: what stands above a mention, the button that stops a turn, and what is said to one alone. */
+/** Slack threads: the messages above a mention, the button that stops a turn, and ephemeral replies. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { createQuestionItem } from '@cairn/sessions'
@@ -49,7 +49,7 @@ async function startSlack() {
 const buttonsOf = ({ blocks = [] }: Kept): string[] =>
   blocks.flatMap(({ elements = [] }) => elements.map(({ text }) => text.text))
 
-test('a mention inside of a thread brings what stands above it, once', async () => {
+test('a mention inside a thread includes the messages above it, once', async () => {
   const { slack, bench, give, tsOf } = await startSlack()
   const root = tsOf(await slack.say('bob', slack.talk, 'the printer &lt;3&gt; is broken'))
   await slack.say('ann', slack.talk, 'it says E42', root)
@@ -71,7 +71,7 @@ test('a mention inside of a thread brings what stands above it, once', async () 
   await give(await slack.say('bob', slack.talk, `<@${BOT}> and now?`, root))
   await expect.poll(logged, SOON).toHaveLength(2)
   expect((await logged())[1]).not.toHaveProperty('metadata')
-  // A mention that begins a thread has nothing above it.
+  // A mention that starts a thread has no messages above it.
   await give(await slack.say('bob', slack.talk, `<@${BOT}> something else`))
   await expect.poll(async () => (await sessionsOf(bench.store)).length, SOON).toBe(2)
   expect(slack.calls.filter(({ method }) => method === 'conversations.replies')).toHaveLength(1)
@@ -80,7 +80,7 @@ test('a mention inside of a thread brings what stands above it, once', async () 
 test.each([
   ['refuses it for good', [{ error: 'missing_scope' }], false],
   ['is away for a moment', [{ status: 503 }], true],
-] as const)('a mention is taken where Slack %s to read the thread', async (_how, faults, isRead) => {
+] as const)('a mention is accepted if Slack %s to read the thread', async (_how, faults, isRead) => {
   const { slack, bench, give, tsOf } = await startSlack()
   const root = tsOf(await slack.say('bob', slack.talk, 'above'))
   slack.fail('conversations.replies', ...faults)
@@ -92,7 +92,7 @@ test.each([
   expect('metadata' in said!.data).toBe(isRead)
 })
 
-test('of a long thread the first message and the newest 20 are quoted, 8 KB at most', () => {
+test('a long thread is quoted with its first and newest 20 messages, at most 8 KB', () => {
   const said = Array.from({ length: 50 }, (_, at) => ({ ts: `${at}`, user: 'U1', text: `m${at}` }))
   const lines = quoteThread(said)?.split('\n') ?? []
   expect([lines.length, lines[0], lines[1], lines.at(-1)]).toEqual([21, '[U1] m0', '[U1] m30', '[U1] m49'])
@@ -110,7 +110,7 @@ test('of a long thread the first message and the newest 20 are quoted, 8 KB at m
   expect(quoteThread([])).toBeNull()
 })
 
-test('a progress message has a button that stops the turn, and loses it when the turn is over', async () => {
+test('a progress message has a button that stops the turn, and loses it at the end of the turn', async () => {
   const { slack, bench, give, ours, tsOf, press } = await startSlack()
   const { store } = bench
   const asked = await slack.say('ann', slack.talk, `<@${BOT}> tell me`)
@@ -137,7 +137,7 @@ test('a progress message has a button that stops the turn, and loses it when the
   expect((await ours(slack.talk, thread))[0]?.text).toContain('Once upon a time')
 })
 
-test('the answer takes the place of the progress message, without the button', async () => {
+test('the answer replaces the progress message and has no stop button', async () => {
   const { slack, bench, give, ours } = await startSlack()
   const { store } = bench
   const dm = await slack.dm('ann')
@@ -152,7 +152,7 @@ test('the answer takes the place of the progress message, without the button', a
   expect((await ours(dm)).map(({ text }) => text)).toEqual(['The end.'])
 })
 
-test('what is said to a press is said to that person alone', async () => {
+test('the reply to a button action is visible only to the person who clicked', async () => {
   const { slack, bench, give, ours, tsOf, press } = await startSlack()
   const { store } = bench
   const asked = await slack.say('ann', slack.talk, `<@${BOT}> hello`)

@@ -1,4 +1,7 @@
-/** What Telegram sends, read by us and by the Chat SDK's adapter; docs/channels/telegram.md has what differs. */
+/**
+ * Telegram updates, parsed by Cairn and by the Chat SDK's adapter; docs/channels/telegram.md lists
+ * differences.
+ */
 import { createTelegramAdapter } from '@chat-adapter/telegram'
 import type { Update } from 'grammy/types'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -68,7 +71,7 @@ const MESSAGES: Record<string, Fields> = {
   'a message of a bot': { from: { ...BOB, is_bot: true }, text: 'hello' },
 }
 
-test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, more) => {
+test.each(Object.entries(MESSAGES))('Cairn and the Chat SDK read %s alike', async (_name, more) => {
   const [theirs] = await read(update(more))
   if (theirs?.kind !== 'message') throw new Error(`it heard ${theirs?.kind}`)
   const { message, threadId } = theirs
@@ -86,7 +89,7 @@ test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, more) => {
   )
 })
 
-test('an edited message is one to both', async () => {
+test('Cairn and the Chat SDK recognize an edited message', async () => {
   const edited = update({ text: 'better', edit_date: 1_700_000_100 }, 'edited_message')
   const [theirs] = await read(edited)
   const inbound = ours(edited)
@@ -99,7 +102,7 @@ test.each([
   ['/link ABCD-EFGH', DIRECT, 5],
   ['/stop@cairn_bot', GROUP, 15],
   ['/new@Cairn_Bot now', GROUP, 14],
-])('the command %s is one to both, with the same words behind it', async (text, chat, length) => {
+])('Cairn and the Chat SDK recognize the command %s, with the same arguments', async (text, chat, length) => {
   const said = update({ text, chat, entities: [entity('bot_command', length)] })
   const [theirs] = await read(said)
   if (theirs?.kind !== 'command') throw new Error(`it heard ${theirs?.kind}`)
@@ -109,7 +112,7 @@ test.each([
   expect(inbound?.ignore).toBeUndefined()
 })
 
-test('a button that was pressed has the sender, chat and value that they read', async () => {
+test('a button action has the sender, chat and value that the Chat SDK reads', async () => {
   const at = { message_id: 9, date: 1, chat: DIRECT, text: '?' }
   const press = {
     update_id: 1,
@@ -126,34 +129,34 @@ test('a button that was pressed has the sender, chat and value that they read', 
   })
 })
 
-/** What each of both makes of it on purpose. */
+/** Intended differences between both. */
 const DIFFERENT: [string, Fields, Fields, Fields][] = [
   [
-    'formatting is Markdown to them, and the text as it was typed to us',
+    'the Chat SDK converts formatting to Markdown, and Cairn keeps the text as typed',
     { text: 'so bold', entities: [entity('bold', 4, 3)] },
     { text: 'so **bold**' },
     { text: 'so bold' },
   ],
   [
-    'the mention of the bot stays in their text, and only says who is meant to us',
+    'the Chat SDK keeps the mention of the bot in the text, and Cairn removes it',
     { chat: GROUP, text: '@cairn_bot hello', entities: [entity('mention', 10)] },
     { text: '@cairn_bot hello', isMention: true },
     { text: 'hello' },
   ],
   [
-    'what is for nobody in a group is handed on by them, and dropped by us',
+    'the Chat SDK reports a group message without a mention, and Cairn drops it',
     { chat: GROUP, text: 'among ourselves' },
     { text: 'among ourselves', isMention: false },
     { ignore: 'not mentioned' },
   ],
   [
-    'a sticker is its emoji to them, and nothing that an agent could read to us',
+    'the Chat SDK reads a sticker as its emoji, and Cairn as an empty text',
     { sticker: file({ emoji: '👍', type: 'regular', width: 1, height: 1 }) },
     { text: '👍' },
     { text: '' },
   ],
   [
-    'an answer in a group without topics has a thread to them, and none to us',
+    'the Chat SDK gives an answer in a group without topics a thread, and Cairn none',
     { chat: GROUP, message_thread_id: 44, text: '@cairn_bot hello' },
     { threadId: 'telegram:-100:44' },
     { source: { thread_id: null } },
@@ -167,7 +170,7 @@ test.each(DIFFERENT)('%s', async (_name, more, wanted, wantedOfUs) => {
   expect(ours(update(more))).toMatchObject(wantedOfUs)
 })
 
-test('a request with another secret is refused by both', async () => {
+test('Cairn and the Chat SDK reject a request with another secret', async () => {
   const telegram = await startFakeTelegram()
   onTestFinished(telegram.close)
   const adapter = createTelegramAdapter({

@@ -1,4 +1,4 @@
-/** A Bot API server: chats, updates, messages, files, and the faults of a platform. */
+/** A Bot API server: chats, updates, messages, files, and failures of the platform. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -18,7 +18,7 @@ export type Shown = {
 }
 type Fields = Record<string, unknown>
 type Update = Fields & { update_id: number }
-/** `drop`: it was taken, and the connection ends without an answer. */
+/** `drop`: accept the request and close the connection without an answer. */
 type Fault = 'drop' | { error_code: number; description: string; parameters?: Fields }
 
 export const ANN = { id: 7, is_bot: false, first_name: 'Ann', last_name: 'Doe', language_code: 'en' }
@@ -35,7 +35,7 @@ export async function startFakeTelegram() {
   let updates: Update[] = []
   let nextId = 100
   let webhook: Fields | null = null
-  /** The poll that waits; a second one ends it with a conflict. */
+  /** The pending poll; a second one ends it with a conflict. */
   let waiting: { wake: () => void; end: (answer: Fields) => void } | null = null
 
   const conflict = { ok: false, error_code: 409, description: 'Conflict: terminated by other getUpdates' }
@@ -156,7 +156,7 @@ export async function startFakeTelegram() {
     files,
     webhook: () => webhook,
     fail: (method: string, ...next: Fault[]) => void faults.set(method, next),
-    /** Somebody writes. */
+    /** A person writes. */
     say: (text: string, more: Fields = {}) => push({ message: message(text, more) }),
     edit: (update: Update, text: string) =>
       push({ edited_message: { ...(update['message'] as Fields), text, edit_date: 2 } }),

@@ -1,4 +1,4 @@
-/** Our fake of Telegram, judged by grammY's own Bot: it holds a conversation over it that a bot would hold. */
+/** The Telegram fake, verified by grammY's own Bot, which holds a typical conversation over it. */
 import { Bot, InlineKeyboard } from 'grammy'
 import { expect, onTestFinished, test } from 'vitest'
 import { BOB, GROUP, startFakeTelegram, TOKEN } from './fake-telegram.ts'
@@ -41,7 +41,7 @@ async function startBot() {
   return { telegram, heard, texts }
 }
 
-test('it asks, is pressed, has a call approved and is stopped', async () => {
+test('a grammY bot asks a question, receives clicks, gets an approval and is stopped', async () => {
   const { telegram, heard, texts } = await startBot()
   telegram.say('hello')
   await expect.poll(texts).toEqual(['Which?'])
@@ -58,7 +58,7 @@ test('it asks, is pressed, has a call approved and is stopped', async () => {
   expect(heard).toEqual(['Ann: Blue', 'Ann: Approve', '/stop '])
 })
 
-test('it hears edits, files and commands of a group as Telegram would bring them', async () => {
+test('a grammY bot receives edits, files and group commands as Telegram sends them', async () => {
   const { telegram, heard, texts } = await startBot()
   telegram.edit(telegram.say('helo'), 'hello there')
   await expect.poll(() => heard).toEqual(['edited: hello there'])

@@ -1,4 +1,4 @@
-/** Telegram as our fake plays it, which grammY's own Bot judges: what people see, and what becomes of faults. */
+/** The Telegram channel on the fake that grammY verifies: what people see, and how failures are handled. */
 import { writer } from '@cairn/protocol'
 import { Bot } from 'grammy'
 import { expect, onTestFinished, test } from 'vitest'
@@ -32,7 +32,7 @@ async function makeTelegram(
 const stateOf = async ({ store }: Bench) => (await store.channels.listConnections('org_1'))[0]
 
 test.each(KINDS)(
-  'on %s a person holds a conversation with a question, an approval and a stop',
+  'on %s a person completes a conversation with a question, an approval and a stop',
   { timeout: 120_000 },
   async kind => {
     const disclosure = { level: 'basic', operator: 'Example Ltd' }
@@ -54,7 +54,7 @@ test.each(KINDS)(
   },
 )
 
-test('grammY’s own Bot talks with the fake: updates, buttons, edits and a second poll', async () => {
+test('grammY’s own Bot works with the fake: updates, buttons, edits and a second poll', async () => {
   const telegram = await startFakeTelegram()
   onTestFinished(telegram.close)
   const bot = new Bot(TOKEN, { client: { apiRoot: telegram.url } })
@@ -80,7 +80,7 @@ test('grammY’s own Bot talks with the fake: updates, buttons, edits and a seco
   expect(await stopped).toBe(409)
 })
 
-test('an answer is shown while it is written, and takes the place of what was shown', async () => {
+test('an answer is shown while it is written, and the final answer replaces it', async () => {
   const bench = await makeTelegram('sqlite', {}, {}, false)
   const { store, telegram, start } = bench
   await start()
@@ -100,13 +100,13 @@ test('an answer is shown while it is written, and takes the place of what was sh
   expect(telegram.messages).toHaveLength(1)
   expect(telegram.calls.map(({ method }) => method)).toContain('sendChatAction')
   expect(JSON.stringify(telegram.calls)).not.toContain('canary-reasoning')
-  // The next answer is a message of its own.
+  // The next answer is its own message.
   telegram.say('more')
   await store.commit({ session_id: session!.id, events: [response('And again.')] })
   await expect.poll(() => telegram.messages.map(({ text }) => text)).toEqual(['The **end**.', 'And again.'])
 })
 
-test('a file of a message is in the inbox of the workspace, under a name that leads nowhere else', async () => {
+test('a file of a message is stored in the inbox folder of the workspace, under a safe name', async () => {
   const bench = await makeTelegram()
   const { store, telegram, start } = bench
   await start()
@@ -130,7 +130,7 @@ test('a file of a message is in the inbox of the workspace, under a name that le
   })
 })
 
-test('in a group only what is for the bot is taken, and an edit of the newest message is taken anew', async () => {
+test('in a group only messages for the bot are read, and an edit of the newest one is answered again', async () => {
   const bench = await makeTelegram()
   const { store, telegram, start } = bench
   await start()
@@ -151,11 +151,11 @@ test('in a group only what is for the bot is taken, and an edit of the newest me
   ])
 })
 
-test('somebody else who polls is told as a conflict, with what to do, and it ends when they do', async () => {
+test('a second poller is reported as a conflict with the fix, until it stops', async () => {
   const bench = await makeTelegram()
   const { telegram, start } = bench
   const refusal = { error_code: 409, description: 'Conflict: other getUpdates' }
-  // For as long as it takes to be seen.
+  // More failures than the test needs to observe the state.
   telegram.fail('getUpdates', ...Array.from({ length: 1000 }, () => refusal))
   await start()
   await expect
@@ -167,7 +167,7 @@ test('somebody else who polls is told as a conflict, with what to do, and it end
   expect((await stateOf(bench))?.state).toBe('live')
 })
 
-test('a part whose outcome is lost is sent once more and flagged, or held where the operator wants it', async () => {
+test('a part with an unknown outcome is resent once and flagged, or is a failed delivery if so configured', async () => {
   for (const on_unknown of ['resend', 'hold'] as const) {
     const bench = await makeTelegram('sqlite', { on_unknown })
     const { store, telegram, start } = bench
@@ -183,7 +183,7 @@ test('a part whose outcome is lost is sent once more and flagged, or held where 
   }
 })
 
-test('a server that knows no rich messages, or refuses the format, gets plain text', async () => {
+test('a server that rejects rich messages or their format gets plain text', async () => {
   const bench = await makeTelegram()
   const { telegram, start } = bench
   await start()
@@ -202,7 +202,7 @@ test('a server that knows no rich messages, or refuses the format, gets plain te
     ])
 })
 
-test('a webhook is registered with its secret, and nobody else’s call is taken', async () => {
+test('a webhook is registered with its secret, and calls without it are rejected', async () => {
   const settings = {
     mode: 'webhook',
     public_url: 'https://cairn.example.org/',

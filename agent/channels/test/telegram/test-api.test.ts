@@ -1,6 +1,6 @@
 /**
- * Telegram as telegram-test-api plays it, which other people wrote. It is a Bot API server of before rich
- * messages, and it lacks chat actions and waiting polls: a server in front answers those as such a one would.
+ * The Telegram channel on telegram-test-api, an independent server. It implements a Bot API without rich
+ * messages, and lacks chat actions and long polls; a proxy answers those as such a server would.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,15 +13,15 @@ import { holdConversation } from '../hold-conversation.ts'
 
 const TOKEN = '666:AAcanary-of-a-token'
 const SOON = { timeout: 15_000 }
-/** A poll that brings nothing is answered after so long. */
+/** Delay of the answer to a poll without updates. */
 const POLL_MS = 20
 type Json = Record<string, unknown>
-// Its own types of messages are those of a package that it does not bring.
+// Its message types come from a package that it does not install.
 type Kept = { text: string; reply_markup?: { inline_keyboard: { text: string; callback_data: string }[][] } }
 type Sent = Kept & { messageId: number }
 
 const refused = (error_code: number, description: string): Json => ({ ok: false, error_code, description })
-/** What is answered in its place; null: it answers itself. */
+/** The answer of the proxy; null: telegram-test-api answers. */
 function answerFor(method: string, body: Json): Json | null {
   if (method === 'sendRichMessage') return refused(404, 'Not Found')
   if (method === 'editMessageText' && body['text'] === undefined)
@@ -66,7 +66,7 @@ async function startTestApi() {
     url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
     ann: clientOf(7, 'Ann'),
     bob: clientOf(8, 'Bob'),
-    /** What the bot has in the chat, as it stands by now. */
+    /** The messages of the bot in the chat, in their current state. */
     sent: (): Sent[] =>
       server.storage.botMessages.map(({ message, messageId }) => ({ ...(message as Kept), messageId })),
   }
@@ -105,7 +105,7 @@ async function startTelegram({ echo }: { echo: boolean }) {
 }
 
 /** Promise 15.3, 15.4: The Telegram adapter holds a conversation through a third-party Telegram server. */
-test('on telegram-test-api a person holds a conversation with a question, an approval and a stop', async () => {
+test('on telegram-test-api a person completes a conversation with a question, an approval and a stop', async () => {
   const { api, bench, shown, press, say } = await startTelegram({ echo: false })
   await holdConversation(bench, {
     say,
@@ -119,7 +119,7 @@ test('on telegram-test-api a person holds a conversation with a question, an app
   expect(connection?.state).toBe('live')
 })
 
-test('its updates have the sender, chat and order that were sent', async () => {
+test('its updates keep the sender, chat and order of the messages', async () => {
   const { api, bench, shown, say } = await startTelegram({ echo: true })
   for (const text of ['one', 'two', 'three']) await say(text)
   await expect.poll(shown, SOON).toEqual(['echo: one', 'echo: two', 'echo: three'])

@@ -1,11 +1,14 @@
-/** A visitor whose thirty days are over is deleted by whoever runs the connection (docs/decisions/0047). */
+/**
+ * A visitor expires after thirty days; the process that runs the connection deletes them
+ * (docs/decisions/0047).
+ */
 import { expect, test } from 'vitest'
 import { hashToken, VISITOR_TTL_MS } from '../../src/website/visitor.ts'
 import { makeBench, ORG } from '../bench.ts'
 import { SITE, visit } from './visit.ts'
 
 /** Promise 15.7: An expired visitor is deleted. */
-test('a visitor whose time is over is deleted, with the hash of their token', async () => {
+test('an expired visitor is deleted together with the hash of their token', async () => {
   const site = { platform: 'website' as const, origins: [SITE], access: 'open' as const, agent: 'greeter' }
   const { store, start, advance } = await makeBench('sqlite', {}, {}, { only: { site } })
   const first = await start()
@@ -17,7 +20,7 @@ test('a visitor whose time is over is deleted, with the hash of their token', as
   await first.stop()
   advance(VISITOR_TTL_MS + 1)
   await start()
-  // The row that there is would keep its time.
+  // An existing row would keep its expiry.
   await expect
     .poll(async () => {
       await store.channels.putVisitor({ ...found!, expires_at: found!.expires_at + VISITOR_TTL_MS })

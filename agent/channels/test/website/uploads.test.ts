@@ -49,7 +49,7 @@ const said = async ({ store }: Bench, id: string): Promise<unknown[]> =>
 const send = (by: Visit, content: string, uploads: string[]) =>
   by.post('messages', { body: { content, uploads } })
 
-test('a file lies in the inbox of the workspace, and the message that names it has it', async () => {
+test('an uploaded file is stored in the inbox folder of the workspace and attached to its message', async () => {
   const { bench, channels, key } = await startSite()
   const ann = await visit(channels, { key })
   const { status, json } = await upload(channels, ann, '../../etc/pass\u202ewd.txt', Buffer.from('hello'))
@@ -67,13 +67,13 @@ test('a file lies in the inbox of the workspace, and the message that names it h
     content: 'read this',
     attachments: [{ filename: 'passwd.txt' }],
   })
-  // A file alone is a message; nothing at all is none.
+  // A file alone is a message; an empty message without files is rejected.
   expect((await send(ann, '', [json.upload_id])).status).toBe(202)
   await expect(send(ann, ' ', [])).rejects.toMatchObject({ code: 'invalid_body' })
 })
 
 /** Promise 15.7: A visitor can name only files of their own conversation. */
-test('nobody names a file that is not of their own conversation, nor anything else of a workspace', async () => {
+test('a visitor cannot name a file of another conversation or any other file of a workspace', async () => {
   const { channels, bench, key } = await startSite()
   const ann = await visit(channels, { key })
   const bob = await visit(channels, { key })
@@ -88,7 +88,7 @@ test('nobody names a file that is not of their own conversation, nor anything el
   expect(await said(bench, id)).toEqual([])
 })
 
-test('empty files, files before the disclosure and files after the end are refused in words', async () => {
+test('empty files, files before the disclosure and files after the end are rejected', async () => {
   const { channels, key } = await startSite({ require_confirm: true })
   const ann = await visit(channels, { key })
   const put = (bytes: Buffer) => upload(channels, ann, 'a.txt', bytes)
@@ -100,7 +100,7 @@ test('empty files, files before the disclosure and files after the end are refus
   await expect(put(Buffer.from('x'))).rejects.toMatchObject({ code: 'wrong_state' })
 })
 
-test('files count for what a visitor may send, and a conversation takes 50', async () => {
+test('files count against the visitor’s rate limit, and a conversation accepts at most 50', async () => {
   const { channels, bench, key } = await startSite()
   const ann = await visit(channels, { key })
   const put = () => upload(channels, ann, 'a.txt', Buffer.from('x'))
@@ -115,7 +115,7 @@ test('files count for what a visitor may send, and a conversation takes 50', asy
 })
 
 /** Promise 15.7: Only scripts of the connection's listed origins can read responses. */
-test('a script of an origin that the connection names may read the answers, and no other', async () => {
+test('only scripts of the connection’s listed origins may read responses', async () => {
   const { channels, key } = await startSite()
   const told = (origin: string, path = '/v1/website/sessions') =>
     channels.headersFor(path, new Headers({ origin }))['access-control-allow-origin']
@@ -130,19 +130,19 @@ test('a script of an origin that the connection names may read the answers, and 
     204,
     expect.stringContaining('x-cairn-csrf'),
   ])
-  // Cookies are never for another origin.
+  // Cookies are never sent to another origin.
   expect(asked.headers.has('access-control-allow-credentials')).toBe(false)
   const begun = await ask(channels, 'sessions', { body: { key, no_cookies: true }, origin: SITE })
   expect(begun.json['token']).toEqual(expect.any(String))
 })
 
-test('a row that a request left behind is taken by its repetition, and by nobody else', async () => {
+test('a row left by an aborted request is processed only by its repetition', async () => {
   const { bench, channels, key } = await startSite()
   const { store } = bench
   const [connection] = await store.channels.listConnections('org_1')
   const row = { event_key: 'left', conversation_key: 'c', sender: 's', body: '{"session_id":"x"}' }
   const seq = await store.channels.receive({ connection_id: connection!.id, ...row })
-  // A process that begins takes at once what waits for it.
+  // A starting process claims pending rows at once.
   await channels.stop()
   const second = await bench.start()
   const ann = await visit(second, { key })

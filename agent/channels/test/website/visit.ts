@@ -42,7 +42,7 @@ export async function ask(channels: Channels, path: string, asked: Asked = {}): 
 
 export type Record_ = { type: string; id?: number; data: Record<string, unknown> }
 
-/** Somebody who has opened the frame. */
+/** A visitor who has opened the frame. */
 export async function visit(
   channels: Channels,
   body: Record<string, unknown>,
@@ -66,7 +66,7 @@ export async function visit(
         body: { content },
         ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
       }),
-    /** The stream from its beginning, for as long as `until` says no. */
+    /** The stream from its start, until `until` returns true. */
     async stream(until: (records: Record_[]) => boolean): Promise<Record_[]> {
       const gone = new AbortController()
       const response = await channels.handle({

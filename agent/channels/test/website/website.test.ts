@@ -1,4 +1,4 @@
-/** The routes of the website widget: what a visitor reaches, and what nobody else does. */
+/** The routes of the website widget: what a visitor can reach and other visitors cannot. */
 import { randomUUID } from 'node:crypto'
 import { createGateItem, createQuestionItem } from '@cairn/sessions'
 import { writer } from '@cairn/protocol'
@@ -46,7 +46,7 @@ const signIdentity = (claims: Record<string, unknown>, seconds = 120, secret = I
     .sign(new TextEncoder().encode(secret))
 
 /** Promise 15.7: A visitor sees only the listed keys of a conversation. */
-test.each(KINDS)('on %s a visitor holds a conversation, and sees of it what they may see', async kind => {
+test.each(KINDS)('on %s a visitor holds a conversation and sees only the listed keys of it', async kind => {
   const { channels, store, key } = await startSite(kind, {}, { echo: false })
   const ann = await visit(channels, { key, language: 'de-AT' })
   expect(ann.begun).toMatchObject({
@@ -119,7 +119,7 @@ const WRITES = [
 ] as const
 
 /** Promise 15.7: A visitor reaches only their own conversations. */
-test('every route answers 404 to another visitor and to nobody at all, and changes nothing', async () => {
+test('every route returns 404 to another visitor and without a token, and changes nothing', async () => {
   const { channels, store, key } = await startSite('sqlite', {}, { echo: false })
   const ann = await visit(channels, { key })
   await ann.say('hello')
@@ -138,7 +138,7 @@ test('every route answers 404 to another visitor and to nobody at all, and chang
     const read = ask(channels, `sessions/${ann.id}/events`, { method: 'GET', cookie: who.cookie })
     await expect(read).rejects.toMatchObject({ code: 'not_found' })
   }
-  // Nor does the operator's own session open itself to a visitor.
+  // A visitor cannot read the operator's own session either.
   const own = await store.createSession({
     id: randomUUID(),
     org_id: 'org_1',
@@ -156,7 +156,7 @@ test('every route answers 404 to another visitor and to nobody at all, and chang
 })
 
 /** Promise 15.7: A visitor's write requires the conversation's token and an allowed origin. */
-test('a write needs the token of its conversation and an origin that is allowed', async () => {
+test('a write requires the token of its conversation and an allowed origin', async () => {
   const { channels, store, key } = await startSite('sqlite', {}, { echo: false })
   const ann = await visit(channels, { key })
   const before = await logOf(store, ann.id)
@@ -174,13 +174,13 @@ test('a write needs the token of its conversation and an origin that is allowed'
   expect((await ann.post('messages', { origin: SITE, body: { content: 'hello' } })).status).toBe(202)
 })
 
-test('who the host page knows has one conversation everywhere, and a JWT is taken only as it should be', async () => {
+test('an identified customer has one conversation across browsers, and an invalid JWT is rejected', async () => {
   const { channels, key } = await startSite()
   const claims = { sub: 'customer-1', name: 'Ann' }
   const here = await visit(channels, { key, identity: await signIdentity(claims) })
   const there = await visit(channels, { key, identity: await signIdentity(claims) })
   expect(there.id).toBe(here.id)
-  // The same browser, logged out: somebody else.
+  // The same browser, logged out: another visitor.
   expect((await visit(channels, { key }, here.cookie)).id).not.toBe(here.id)
   await here.say('hello')
   const records = await there.stream(seen => seen.some(({ type }) => type === 'llm.response'))
@@ -192,7 +192,7 @@ test('who the host page knows has one conversation everywhere, and a JWT is take
     await signIdentity(claims, -1),
     await signIdentity(claims, 600),
     await signIdentity({ name: 'nobody' }),
-    // jose requires that `sub` is there, and judges no type.
+    // jose requires `sub` but does not check its type.
     await signIdentity({ sub: 42 }),
     await signIdentity({ sub: ['customer-1'] }),
     await signIdentity({ sub: null }),
@@ -202,7 +202,7 @@ test('who the host page knows has one conversation everywhere, and a JWT is take
     await expect(visit(channels, { key, identity })).rejects.toMatchObject({ code: 'unauthenticated' })
 })
 
-test('where it is required, nothing is taken before the disclosure is accepted', async () => {
+test('with require_confirm no message is accepted before the disclosure is confirmed', async () => {
   const { channels, store, key } = await startSite('sqlite', { require_confirm: true })
   const ann = await visit(channels, { key })
   expect(ann.begun.json).toMatchObject({ require_confirm: true, confirmed: false })
@@ -225,7 +225,7 @@ test('where it is required, nothing is taken before the disclosure is accepted',
 
 /** Promise 15.3: A visitor's message is stored once, however often it is sent. */
 test.each(KINDS)(
-  'on %s a message that is sent again is there once, though the first answer was lost',
+  'on %s a repeated message is stored once, even if the first answer was lost',
   async kind => {
     const { bench, channels, store, key } = await startSite(kind)
     const ann = await visit(channels, { key })
@@ -249,7 +249,7 @@ test.each(KINDS)(
   },
 )
 
-test('a conversation that was ended is followed by another, and a token is good for 30 days', async () => {
+test('a new conversation follows an ended one, and a token expires after 30 days', async () => {
   const { bench, channels, store, key } = await startSite('sqlite', {}, { echo: false })
   const ann = await visit(channels, { key })
   await ann.say('hello')
@@ -264,7 +264,7 @@ test('a conversation that was ended is followed by another, and a token is good 
   await expect(next.say('late')).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('one visitor may say so much, and no more', async () => {
+test('a visitor’s messages beyond the rate limit are rejected', async () => {
   const { channels, key } = await startSite('sqlite', {}, { echo: false })
   const ann = await visit(channels, { key })
   const answers = []
@@ -278,7 +278,7 @@ test('one visitor may say so much, and no more', async () => {
   expect(answers).toEqual([...Array<number>(20).fill(202), 'rate_limited', 'rate_limited'])
 })
 
-test('a frame that keeps no cookie names its token, and the frame is held by the named sites only', async () => {
+test('a frame without cookies sends its token in a header, and only listed sites can embed the frame', async () => {
   const { channels, store, key } = await startSite()
   const begun = await ask(channels, 'sessions', { body: { key, no_cookies: true } })
   expect(begun.headers.get('set-cookie')).toBeNull()

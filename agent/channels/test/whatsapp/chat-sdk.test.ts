@@ -1,4 +1,7 @@
-/** What WhatsApp sends, read by us and by the Chat SDK's adapter; docs/channels/whatsapp.md has what differs. */
+/**
+ * WhatsApp payloads, parsed by Cairn and by the Chat SDK's adapter; docs/channels/whatsapp.md lists
+ * differences.
+ */
 import { createWhatsAppAdapter } from '@chat-adapter/whatsapp'
 import { beforeAll, expect, test } from 'vitest'
 import { parsePayload } from '../../src/whatsapp/parse.ts'
@@ -46,7 +49,7 @@ const MESSAGES: Record<string, Fields> = {
   },
 }
 
-test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, message) => {
+test.each(Object.entries(MESSAGES))('Cairn and the Chat SDK read %s alike', async (_name, message) => {
   const payload = incoming(ANN, message)
   const [theirs] = await read(payload)
   if (theirs?.kind !== 'message') throw new Error(`it heard ${theirs?.kind}`)
@@ -72,7 +75,7 @@ test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, message) =
   expect(theirs.threadId).toBe(`whatsapp:${NUMBER}:${inbound?.conversation_key}`)
 })
 
-test.each(['button_reply', 'list_reply'])('a %s has the value and sender that they read', async kind => {
+test.each(['button_reply', 'list_reply'])('a %s has the value and sender that the Chat SDK reads', async kind => {
   const payload = incoming(ANN, {
     type: 'interactive',
     interactive: { type: kind, [kind]: { id: 'abc:0', title: 'Red' } },
@@ -88,7 +91,7 @@ test.each(['button_reply', 'list_reply'])('a %s has the value and sender that th
 })
 
 /** Promise 15.3: WhatsApp users who hide their phone number are recognised and answered. */
-test('who hides their number is known by the id that both read, and is answered under it', async () => {
+test('a sender with a hidden number has the id that the Chat SDK reads, and is answered under it', async () => {
   const HIDDEN = idOf(ANN)
   const text = JSON.stringify(incoming(ANN, { type: 'text', text: { body: 'hello' } }))
   const payload = JSON.parse(text.replace(`"wa_id":"${ANN}",`, '').replace(`"from":"${ANN}",`, '')) as Fields
@@ -103,26 +106,26 @@ test('who hides their number is known by the id that both read, and is answered 
   expect(inbound).toMatchObject({ conversation_key: HIDDEN, target: { recipient: HIDDEN } })
 })
 
-test('a body that another secret signed is refused by both', async () => {
+test('the Chat SDK rejects a body signed with another secret', async () => {
   await expect(read(incoming(ANN, MESSAGES['a text']!), 'other')).rejects.toThrow('401')
 })
 
-/** What each of both makes of it on purpose. */
+/** Intended differences between both. */
 const DIFFERENT: [string, Fields, string, Fields][] = [
   [
-    'a picture without a caption has no text here, and a placeholder there',
+    'Cairn reads a picture without a caption as an empty text, and the Chat SDK as a placeholder',
     { type: 'image', image: media() },
     '[Image]',
     { text: '', files: [{ ref: { media: 'm1' } }] },
   ],
   [
-    'a place is a text to them, and nothing that is taken to us',
+    'the Chat SDK reads a location as a text, and Cairn ignores it',
     { type: 'location', location: { latitude: 1, longitude: 2 } },
     '[Location: 1, 2]',
     { ignore: 'no text: location' },
   ],
   [
-    'a sticker is a text with a file to them, and nothing that is taken to us',
+    'the Chat SDK reads a sticker as a text with a file, and Cairn ignores it',
     { type: 'sticker', sticker: media() },
     '[Sticker]',
     { ignore: 'no text: sticker' },
@@ -136,7 +139,7 @@ test.each(DIFFERENT)('%s', async (_name, message, text, wantedOfUs) => {
   expect(ours(payload)).toMatchObject([wantedOfUs])
 })
 
-test('a status moves a part of ours, and is nothing to them', async () => {
+test('Cairn settles a part by its status, and the Chat SDK ignores the status', async () => {
   const status = statusOf(
     { id: 'wamid.1', to: ANN, type: 'text', biz_opaque_callback_data: 'k' },
     'delivered',

@@ -1,6 +1,6 @@
 /**
- * The Graph API as WhatsApp's Cloud API has it: takes messages and remembers them, keeps the window of 24
- * hours, has faults. What it would send to the webhook, a test signs and brings.
+ * The Graph API of WhatsApp's Cloud API: stores messages, enforces the 24-hour window, and fails on request.
+ * Tests sign and send what it would send to the webhook.
  */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ export const APP_SECRET = 'fake-app-secret'
 export const VERIFY_TOKEN = 'fake-verify-token'
 export const NUMBER = '106540352242922'
 type Json = Record<string, unknown>
-/** `drop`: takes it and never answers. */
+/** `drop`: accept the request and never answer. */
 export type Fault = 'drop' | { status: number; code?: number }
 export type Sent = {
   id: string
@@ -109,10 +109,10 @@ const notification = (value: Json): Json => ({
   ],
 })
 export const idOf = (from: string): string => `US.${from}`
-/** A message of a person, of whatever type. */
+/** A message of a person, of any type. */
 export const incoming = (from: string, message: Json, id = `wamid.in${++ids}`): Json =>
   notification({
-    // Each person has an id that only this business knows, beside their number or in its place.
+    // Each person has an id for this business only, beside their number or instead of it.
     contacts: [{ profile: { name: 'Ann' }, wa_id: from, user_id: idOf(from) }],
     messages: [
       { from, from_user_id: idOf(from), id, timestamp: String(Math.floor(Date.now() / 1000)), ...message },

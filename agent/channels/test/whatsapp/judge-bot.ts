@@ -1,4 +1,4 @@
-/** A process of `judge_bot.py`: pywa at the ends of two pipes. */
+/** A process of `judge_bot.py`: pywa connected by two pipes. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +37,7 @@ export async function startBot(python: string, options: Options) {
     version: String(pywa),
     challenge: (token: string) => ask({ op: 'challenge', token }),
     send: (order: SendOrder) => ask({ op: 'send', ...order }),
-    /** What Meta would bring, with its signature. */
+    /** The request that Meta would send, with its signature. */
     bring(payload: Record<string, unknown>, secret?: string): Promise<Answer> {
       const { headers, raw } = signedByMeta(payload, secret)
       const signature = headers.get('x-hub-signature-256')

@@ -1,7 +1,7 @@
 /**
- * WhatsApp with pywa, which other people wrote. A bot of pywa and the channel hold the same conversation with
- * one person over the same fake of the Graph API: a question, an approval and /stop. pywa reads what the
- * person's side sends, and what the channel sends is what pywa's own client sends.
+ * Interop test of WhatsApp with pywa, an independent client. A pywa bot and the channel hold the same
+ * conversation with one person over the same fake of the Graph API: a question, an approval and /stop. pywa
+ * reads what the person's side sends, and pywa's own client sends what the channel sends.
  *
  * Needs a Python with `pywa`, which CAIRN_JUDGE_PYTHON may name: `npm run interop:whatsapp`.
  */
@@ -56,7 +56,7 @@ async function until<T>(what: string, look: () => Promise<T | null | undefined |
   throw new Error(`it did not come to this: ${what}`)
 }
 
-/** In the order of its keys, and without what only says whose message it is. */
+/** Sorted by key, without the fields that only identify the message. */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(bare)
   if (typeof value !== 'object' || value === null) return value
@@ -65,7 +65,7 @@ function bare(value: unknown): unknown {
     left.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, one]) => [key, bare(one)]),
   )
 }
-/** Defaults that one of both spells out, and the marks by which a message is found again; no value either. */
+/** Without defaults that only one side writes, lookup ids and empty values. */
 const WITHOUT = ['id', 'recipient_type', 'preview_url', 'biz_opaque_callback_data', 'context']
 const shown = (): string[] =>
   graph.sent.map(({ text, interactive }) => text?.body ?? interactive?.body.text ?? '')
@@ -77,7 +77,7 @@ const labelled = (label: string): fake.Sent => {
   return found
 }
 
-// 1. pywa is the business: it judges the fake, and reads what the person sends.
+// 1. pywa is the business: it verifies the fake, and reads what the person sends.
 ensure('a verify token is taken, and another refused', (await bot.challenge(fake.VERIFY_TOKEN)).body === '42')
 ensure('another verify token is refused', (await bot.challenge('guess')).status !== 200)
 ensure('a forged signature is refused', (await bot.bring(fake.textFrom(ANN, 'x'), 'forged')).status !== 200)
@@ -190,7 +190,7 @@ const typesOf = async (id: string) =>
   (await store.read(id, 0, 1000)).map(({ json }) => decodeEvent(json).type)
 const happen = (session_id: string, draft: EventDraft) => store.commit({ session_id, events: [draft] })
 const show = (text: string) => until(`the person sees: ${text}`, async () => shown().at(-1)?.includes(text))
-/** What pywa's client sends for the same is, key for key, what the channel has sent. */
+/** pywa's client sends the same request, key for key, as the channel. */
 async function asPywaSends(order: Omit<SendOrder, 'to'>): Promise<void> {
   const ours = graph.sent.at(-1)
   const { id } = await bot.send({ to: ANN, ...order })

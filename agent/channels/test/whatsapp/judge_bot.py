@@ -23,7 +23,7 @@ wa = WhatsApp(
     app_secret=options["app_secret"],
     webhook_challenge_delay=0,
 )
-# Everything else of the client is as it comes.
+# The rest of the client keeps its defaults.
 session.base_url = options["api_url"]
 heard = []
 

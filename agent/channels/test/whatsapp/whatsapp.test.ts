@@ -1,4 +1,4 @@
-/** WhatsApp with a Graph API of ours; the Chat SDK's adapter reads the same bodies alike. */
+/** The WhatsApp channel on a fake Graph API; the Chat SDK's adapter reads the same bodies. */
 import { createWhatsAppAdapter } from '@chat-adapter/whatsapp'
 import { expect, onTestFinished, test } from 'vitest'
 import { parsePayload } from '../../src/whatsapp/parse.ts'
@@ -59,7 +59,7 @@ async function startWhatsApp(
   return { graph, bench, channels, give, shown }
 }
 
-test('it holds a conversation', async () => {
+test('the channel completes a conversation on WhatsApp', async () => {
   const { graph, bench, give, shown } = await startWhatsApp('sqlite', { echo: false, level: 'basic' })
   await holdConversation(bench, {
     say: text => give(textFrom(ANN, text)),
@@ -107,7 +107,7 @@ test('a message has the text, author and time that the Chat SDK reads', () => {
   }
 })
 
-test('forged bodies, other numbers and wrong verify tokens change nothing; a repeated message is one', async () => {
+test('forged bodies, other numbers and wrong verify tokens change nothing; a repeated message counts once', async () => {
   const { bench, channels, give, shown } = await startWhatsApp()
   await expect(call(channels, signedByMeta(textFrom(ANN, 'x'), 'forged'))).rejects.toMatchObject({
     code: 'bad_signature',
@@ -133,7 +133,7 @@ test('forged bodies, other numbers and wrong verify tokens change nothing; a rep
     })
   await expect(subscribe('guess')).rejects.toMatchObject({ code: 'bad_signature' })
   expect(await (await subscribe(VERIFY_TOKEN)).text()).toBe('42')
-  // Recorded by somebody, and sent again long after: a signature has no time in it.
+  // A recorded body, replayed long after: the signature contains no time.
   const old = incoming(ANN, { type: 'text', text: { body: 'old' }, timestamp: '1700000000' })
   await give(old)
   expect(await sessionsOf(bench.store)).toEqual([])
@@ -146,7 +146,7 @@ test('forged bodies, other numbers and wrong verify tokens change nothing; a rep
 
 /** Promise 15.4: A later WhatsApp status settles a part's delivery. */
 test.each(KINDS)(
-  'on %s a lost answer is settled by its status, or sent again when none comes',
+  'on %s a lost answer is settled by its status, or resent if none arrives',
   async kind => {
     const { graph, bench, give, shown } = await startWhatsApp(kind)
     graph.fail('drop')
@@ -168,7 +168,7 @@ test.each(KINDS)(
 )
 
 /** Promise 15.4: A part outside WhatsApp's messaging window is held until the person writes. */
-test('past the window a template goes out once, and the part when the person has written', async () => {
+test('outside the window a template is sent once, and the part after the person writes', async () => {
   const { graph, bench, give, shown } = await startWhatsApp('sqlite', { echo: false })
   await give(textFrom(ANN, 'hello'))
   await expect.poll(async () => (await sessionsOf(bench.store)).length).toBe(1)
@@ -179,7 +179,7 @@ test('past the window a template goes out once, and the part when the person has
   graph.window(true)
   await give(textFrom(ANN, 'yes?'))
   await expect.poll(shown).toEqual(['template reply_ready', 'late'])
-  // Meta mostly says so afterwards, by a status.
+  // Meta mostly reports this later, by a status.
   await give(statusOf(graph.sent[1]!, 'failed', 131047))
   const [connection] = await bench.store.channels.listConnections('org_1')
   await expect
@@ -193,7 +193,7 @@ test('past the window a template goes out once, and the part when the person has
     .toBe('WhatsApp reported 131026 Re-engagement message')
 })
 
-test('a picture that a person sends is fetched into the workspace', async () => {
+test('a received picture is downloaded into the workspace', async () => {
   const { graph, bench, give, shown } = await startWhatsApp()
   graph.media.set('m1', Buffer.from('\x89PNG\r\n\x1a\n rest'))
   await give(incoming(ANN, { type: 'image', image: { id: 'm1', mime_type: 'image/png', caption: 'look' } }))
