@@ -8,13 +8,13 @@ const from = (remoteAddress: string, forwarded?: string) =>
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   }) as unknown as IncomingMessage
 
-test('without a trusted proxy only the socket is believed', () => {
+test('without a trusted proxy only the address of the socket counts', () => {
   const addressOf = createClientAddress([])
   expect(addressOf(from('203.0.113.9', '198.51.100.1'))).toBe('203.0.113.9')
   expect(addressOf(from('::ffff:203.0.113.9'))).toBe('203.0.113.9')
 })
 
-test('a trusted proxy is believed, and what was written before it only as far as it is ours as well', () => {
+test('a trusted proxy is believed, and addresses before it only while they are trusted proxies too', () => {
   const addressOf = createClientAddress(['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
   expect(addressOf(from('127.0.0.1', '198.51.100.1'))).toBe('198.51.100.1')
   expect(addressOf(from('::ffff:10.1.2.3', '198.51.100.1'))).toBe('198.51.100.1')
@@ -26,11 +26,11 @@ test('a trusted proxy is believed, and what was written before it only as far as
     expect(addressOf(from('127.0.0.1', forwarded))).toBe('127.0.0.1')
 })
 
-test.each(['localhost', '10.0.0.0/x', '', '300.1.1.1'])('the entry %j is refused by name', entry => {
+test.each(['localhost', '10.0.0.0/x', '', '300.1.1.1'])('rejects the entry %j with its value', entry => {
   expect(() => createClientAddress([entry])).toThrow(`"${entry}" is not an address`)
 })
 
-test('a proxy that was forgotten is told once', () => {
+test('an unlisted proxy is reported once', () => {
   const told: string[] = []
   const addressOf = createClientAddress(['10.0.0.0/8'], address => told.push(address))
   addressOf(from('10.0.0.1', '198.51.100.1'))

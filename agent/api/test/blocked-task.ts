@@ -1,8 +1,8 @@
-/** A blocked task, as the harness leaves one. */
+/** A blocked task, in the state in which the harness leaves it. */
 import { randomUUID } from 'node:crypto'
 import type { Service } from './service.ts'
 
-/** Its worker is a session without a turn. */
+/** The worker is a session without a turn. */
 export async function addBlockedTask(
   service: Service,
   owner: string,

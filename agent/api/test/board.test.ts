@@ -1,4 +1,4 @@
-/** Contract 14.16: the board of a tree over the API. What may stand on it is told by the tests of its rules. */
+/** Contract 14.16: the board of a session tree over the API. The tests of its rules cover valid notes. */
 import { randomUUID } from 'node:crypto'
 import type { BoardChange } from '@cairn/log'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const note = (type: 'FACT' | 'CLAIM' | 'RESULT', content: string, ttl_ms: number
 })
 
 /** Promise 14.16: Every session of a tree shows the same board. */
-test('every session of a tree shows the same board: what still counts, by whom, and until when', async () => {
+test('every session of a tree shows the same current notes, with author and expiry', async () => {
   await using service = await startService()
   const root = await service.newSession()
   const { worker_id: worker } = await addBlockedTask(service, root)
@@ -53,7 +53,7 @@ test('every session of a tree shows the same board: what still counts, by whom, 
   expect([json.notes, json.next_seq]).toEqual([[first, wall], 5])
 })
 
-test('a session without workers has an empty board, and nothing can be written or read past the rules', async () => {
+test('a session without workers has an empty board, and the API rejects foreign reads and all writes', async () => {
   await using service = await startService()
   const { token } = await service.addUser('bob@example.org')
   const id = await service.newSession()

@@ -1,4 +1,4 @@
-/** Bytes that break HTTP or RFC 6455, and how their connection goes on. */
+/** Bytes that break HTTP or RFC 6455, and what the client does with the connection afterwards. */
 import { closeFrame, frame } from './live-views.ts'
 
 /** `after`: what the client does once the bytes are written; `keep` leaves it to the server to end. */
@@ -12,7 +12,7 @@ const sent = (bytes: string | Buffer, after: Sent['after'] = 'keep'): Sent => ({
 
 const text = (words: string, options = {}): Buffer => frame(words, options)
 const ping = (size: number, options = {}): Buffer => frame('x'.repeat(size), { opcode: 9, ...options })
-/** The head of a frame whose length is written in eight bytes. */
+/** The header of a frame whose length is encoded in eight bytes. */
 const hugeHead = (length: bigint): Buffer => {
   const head = Buffer.alloc(14)
   head.set([0x81, 0xff])
@@ -119,7 +119,7 @@ export function BROKEN_REQUESTS({ session, token }: Context): Sent[] {
   ]
 }
 
-/** A request of the list with bytes changed, cut or inserted, and any end. */
+/** A listing request with bytes changed, cut or inserted, and any end. */
 export function randomBreak(random: () => number, context: Context): Sent {
   const below = (max: number): number => Math.floor(random() * max)
   const requests = BROKEN_REQUESTS(context)

@@ -1,4 +1,4 @@
-/** Connections over HTTP: who makes them, what is refused, and that no answer holds a secret. */
+/** Channel connections over HTTP: permissions, rejected settings, and no secret in any answer. */
 import { join } from 'node:path'
 import { createSealing } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -35,7 +35,7 @@ async function start() {
 }
 
 /** Promise 5.1: An administrator sees and changes only connections of their own organisation. */
-test('connections are made by administrators, for their own organisation only', async () => {
+test('only administrators of the own organisation create and change connections', async () => {
   const { service, act } = await start()
   await using _service = service
   const foreign = await service.addUser(undefined, { admin: true, org_id: service.addOrganisation() })
@@ -83,7 +83,7 @@ test('connections are made by administrators, for their own organisation only', 
   expect((await act('GET', path)).status).toBe(404)
 })
 
-test('what cannot work is refused with what would be right, and cairn.yaml is changed in cairn.yaml', async () => {
+test('invalid settings are rejected with the fix, and a connection of cairn.yaml cannot be changed here', async () => {
   const { service, act } = await start()
   await using _service = service
   const refused = async (change: object): Promise<[string, string]> => {
@@ -113,7 +113,7 @@ test('what cannot work is refused with what would be right, and cairn.yaml is ch
 })
 
 /** Promise 15.4: A connection removed from cairn.yaml is reported and can be deleted. */
-test('what cairn.yaml names no more says so, runs nowhere and can be deleted', async () => {
+test('a connection removed from cairn.yaml is marked as removed, is disabled and can be deleted', async () => {
   const { service, act } = await start()
   await using _service = service
   const { org_id } = service.admin

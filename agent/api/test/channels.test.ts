@@ -1,8 +1,8 @@
-/** Linked accounts, connections and dead letters over HTTP; what is mounted beside the API. */
+/** Linked accounts, connections and failed deliveries over HTTP. */
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 
-test('a user gets a code, sees their own links and ends them; those of others do not exist', async () => {
+test('a user gets a link code, lists and deletes their own links, and cannot reach links of others', async () => {
   await using service = await startService()
   const { user, token } = await service.addUser()
   const { token: other } = await service.addUser()
@@ -25,7 +25,7 @@ test('a user gets a code, sees their own links and ends them; those of others do
   expect((await service.call('/v1/channel-links', { method: 'POST', token: account.token })).status).toBe(403)
 })
 
-test('an administrator sees the connections and dead letters of their own organisation only', async () => {
+test('an administrator sees connections and failed deliveries of their own organisation only', async () => {
   const callback_url = 'https://example.org/cairn'
   const hook = { platform: 'webhook', secret_env: 'HOOK', callback_url } as const
   await using service = await startService({ config: { channels: { hook } } })
@@ -84,7 +84,7 @@ test('an administrator sees the connections and dead letters of their own organi
  * Promise 14.7: With `require_confirm` a person accepts the disclosure before their first message is
  * accepted.
  */
-test('with require_confirm a person accepts the disclosure before their first message is taken', async () => {
+test('with require_confirm a message is accepted only after the disclosure is confirmed', async () => {
   await using service = await startService({
     config: { disclosure: { level: 'basic', require_confirm: true } },
   })

@@ -1,4 +1,4 @@
-/** Contract 4: what a generated client relies on holds on every route alike. */
+/** Contract 4: guarantees for generated clients, checked on every route. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { createGateItem, createQuestionItem } from '@cairn/sessions'
@@ -7,7 +7,7 @@ import { openapiDocument } from '../src/index.ts'
 import { startService } from './service.ts'
 import { spawn } from './spawn.ts'
 
-/** Each test has sessions of its own. */
+/** Each test creates its own sessions. */
 const service = await startService()
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -23,12 +23,12 @@ const listing = OPERATIONS.filter(
     !path.startsWith('/v1/api/') && (operation.parameters ?? []).some(({ name }) => name === 'cursor'),
 ).map(({ path }) => inPath(path))
 
-test('every listing is checked for its cursor', () => {
+test('at least seven listings are checked for their cursors', () => {
   expect(listing.length).toBeGreaterThanOrEqual(7)
 })
 
 /** Promise 4.20: A listing rejects a cursor that it did not issue. */
-test.each(listing)('%s refuses a cursor that it did not give out', async path => {
+test.each(listing)('%s rejects a cursor that it did not issue', async path => {
   const query = path.startsWith('/v1/search') ? 'q=x&' : ''
   for (const cursor of ['garbage', 'zzz', '1', '1.abc', '~', '1~1', '%20', 'x'.repeat(5000)]) {
     const { status, json } = await service.call(`${path}?${query}cursor=${cursor}`)
@@ -36,7 +36,7 @@ test.each(listing)('%s refuses a cursor that it did not give out', async path =>
   }
 })
 
-test('a cursor goes on where its page ended, and a damaged one or one of another listing is refused', async () => {
+test('a cursor continues after its page; damaged cursors and those of other listings are rejected', async () => {
   const { token } = await service.addUser()
   const asUser = { token }
   const made = [
@@ -54,9 +54,9 @@ test('a cursor goes on where its page ended, and a damaged one or one of another
 
 /** Promise 4.20: HEAD returns the status of GET. */
 test.each(OPERATIONS.filter(({ method }) => method === 'get').map(({ path }) => inPath(path)))(
-  'HEAD %s has the status of GET and no body',
+  'HEAD %s returns the status of GET and no body',
   async path => {
-    // A stream has no end: only its refusal is compared here.
+    // A stream has no end, so only its status is compared.
     if (path.endsWith('/stream'))
       return expect((await service.call(path, { method: 'HEAD' })).status).toBe(200)
     const [get, head] = await Promise.all([service.call(path), service.call(path, { method: 'HEAD' })])
@@ -64,14 +64,14 @@ test.each(OPERATIONS.filter(({ method }) => method === 'get').map(({ path }) => 
   },
 )
 
-test('a slash at the end of a path changes nothing', async () => {
+test('a trailing slash in a path changes nothing', async () => {
   const id = await service.newSession()
   expect((await service.call('/v1/sessions/')).status).toBe(200)
   expect((await service.call(`/v1/sessions/${id}/`)).json.id).toBe(id)
 })
 
 /** Promise 4.20: A body with only optional keys may be absent, and every route rejects unknown keys. */
-test('a body whose keys are all optional may be absent, and unknown keys are refused where none is taken', async () => {
+test('a body with only optional keys may be absent, and unknown keys are rejected', async () => {
   const id = await service.newSession()
   const rubric = { type: 'text', content: 'it is done' }
   const mission = (await post('/v1/missions', { session_id: id, description: 'all of it', rubric })).json
@@ -86,14 +86,14 @@ test('a body whose keys are all optional may be absent, and unknown keys are ref
   expect((await service.call(`/v1/sessions/${session}/resume`, raw)).status).toBe(415)
 })
 
-test('the document says which bodies may be absent', () => {
+test('the OpenAPI document states which bodies may be absent', () => {
   const required = (path: string) => openapiDocument().paths[path]?.['post']?.requestBody?.required
   expect(required('/v1/missions/{mission_id}/pause')).toBe(false)
   expect(required('/v1/sessions/{id}/messages')).toBe(true)
 })
 
 /** Promise 14.5: A worker session accepts no mission, schedule or goal. */
-test('a worker takes no mission, schedule or goal: each is refused with the same status and code', async () => {
+test('a worker rejects a mission, a schedule and a goal with the same status and code', async () => {
   const id = await spawn(service, await service.newSession(), 'work')
   const rubric = { type: 'text', content: 'it is done' }
   const refusals = await Promise.all([
@@ -109,7 +109,7 @@ test('a worker takes no mission, schedule or goal: each is refused with the same
   for (const { json } of refusals) expect(json.detail).toContain('a session without a parent')
 })
 
-test('the goal of a session is read with its state and verdicts', async () => {
+test('the goal of a session is returned with its state and verdicts', async () => {
   const id = await service.newSession()
   const at = `/v1/sessions/${id}/goal`
   expect((await service.call(at)).json).toEqual({ goal: null })
@@ -132,7 +132,7 @@ test('the goal of a session is read with its state and verdicts', async () => {
   expect((await service.call(at, { token })).status).toBe(404)
 })
 
-test('items are filtered by kind and by the type of their event', async () => {
+test('inbox items are filtered by kind and by event type', async () => {
   const session_id = await service.newSession()
   const gate = {
     tool_name: 'terminal',
@@ -160,7 +160,7 @@ test('items are filtered by kind and by the type of their event', async () => {
 })
 
 /** Promise 4.7: A question can also be answered through its inbox item. */
-test('a question is answered at its inbox item too, and a refusal there says how', async () => {
+test('a question is answered through its inbox item, and a rejection there names the answer route', async () => {
   const session_id = await service.newSession()
   const { event, item_id } = createQuestionItem(
     { newId: randomUUID },
@@ -176,7 +176,7 @@ test('a question is answered at its inbox item too, and a refusal there says how
   expect((await post(at, answer)).json.code).toBe('already_answered')
 })
 
-test('a scheduled run stands at the same place in its record, in the tree and among the children', async () => {
+test('a scheduled run has the same position in its record, in the tree and among the children', async () => {
   const session_id = await service.newSession()
   const { schedule_id, id = schedule_id } = (
     await post('/v1/schedules', { session_id, prompt: 'look', every_s: 3600 })
@@ -191,7 +191,7 @@ test('a scheduled run stands at the same place in its record, in the tree and am
   expect(nodes.find((node: { id: string }) => node.id === child.id)).toMatchObject(place)
 })
 
-test('a stop says whether it stopped anything, and writes nothing where nothing runs', async () => {
+test('a stop reports whether it stopped a turn, and writes nothing if none runs', async () => {
   const id = await service.newSession()
   expect((await post(`/v1/sessions/${id}/stop`)).json).toMatchObject({ stopped: false, last_event_id: 0 })
   await service.say(id, 'go')
@@ -200,7 +200,7 @@ test('a stop says whether it stopped anything, and writes nothing where nothing 
 })
 
 /** Promise 14.7: Accepting the disclosure twice writes one event. */
-test('the disclosure that a person accepts again is one event', async () => {
+test('accepting the disclosure again writes no second event', async () => {
   const id = await service.newSession()
   for (let again = 0; again < 3; again++)
     expect((await post(`/v1/sessions/${id}/confirm-disclosure`)).status).toBe(204)

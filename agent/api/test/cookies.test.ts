@@ -1,9 +1,9 @@
-/** Contract 5: the cookie of the web UI, and what keeps other sites from using it. */
+/** Contract 5: the cookie of the web UI, and its protection against other sites. */
 import { afterAll, expect, test } from 'vitest'
 import { createLoginLink } from '../src/index.ts'
 import { startService, type Service } from './service.ts'
 
-/** For the cases that leave nothing behind. */
+/** For tests that leave no state behind. */
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
@@ -20,7 +20,7 @@ async function logIn(service: Service): Promise<{ cookie: string; line: string; 
 }
 const csrf = { 'x-cairn-csrf': '1' }
 
-test('a login that asks for the cookie gets it HttpOnly and SameSite=Strict, and no token in the answer', async () => {
+test('a cookie login sets an HttpOnly, SameSite=Strict cookie and returns no token', async () => {
   await using service = await startService()
   const { line, text } = await logIn(service)
   expect(line).toMatch(/^cairn_session=[^;]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/)
@@ -39,7 +39,7 @@ test('the cookie is Secure behind https', async () => {
   expect(headers.get('set-cookie')).toMatch(/; Secure$/)
 })
 
-test('the cookie reads anything, and writes only with the csrf header and from the same origin', async () => {
+test('the cookie may read, and may write only with the CSRF header and from the same origin', async () => {
   await using service = await startService()
   const { cookie } = await logIn(service)
   const write = (headers: Record<string, string>) =>
@@ -61,7 +61,7 @@ test('the cookie reads anything, and writes only with the csrf header and from t
   expect((await write({ ...csrf, origin: service.url })).status).toBe(201)
 })
 
-test('logging out ends the login behind the cookie at once', async () => {
+test('logging out ends the cookie login at once', async () => {
   await using service = await startService()
   const { cookie } = await logIn(service)
   const out = await service.call('/v1/auth/logout', {
@@ -76,7 +76,7 @@ test('logging out ends the login behind the cookie at once', async () => {
   expect((await service.call('/v1/auth/me', { token: null, headers: { cookie } })).status).toBe(401)
 })
 
-test('a cookie login in use is extended, one that is not used for a week ends', async () => {
+test('use extends a cookie login, and a week without use ends it', async () => {
   await using service = await startService()
   const { cookie } = await logIn(service)
   service.advance(5 * 86_400_000)
@@ -91,7 +91,7 @@ test('a cookie login in use is extended, one that is not used for a week ends', 
   expect((await service.call('/v1/auth/me', { token: null, headers: { cookie } })).status).toBe(401)
 })
 
-test('refreshing by cookie confirms the login and hands out no token', async () => {
+test('refreshing by cookie confirms the login and returns no token', async () => {
   await using service = await startService()
   const { cookie } = await logIn(service)
   const { status, text } = await service.call('/v1/auth/refresh', {
@@ -114,6 +114,6 @@ test.each([
   'cairn_session=..',
   'other=1',
   `cairn_session=${'a'.repeat(5000)}`,
-])('the cookie %.40s is nobody', async cookie => {
+])('rejects the invalid cookie %.40s', async cookie => {
   expect((await shared.call('/v1/auth/me', { token: null, headers: { cookie } })).status).toBe(401)
 })

@@ -1,10 +1,10 @@
-/** Contract 3: `after`, then Last-Event-ID, then 0; what is no cursor is refused. */
+/** Contract 3: the precedence of `after`, Last-Event-ID and 0; invalid cursors are rejected. */
 import { syntheticMessage } from '@cairn/sessions'
 import { afterAll, expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'
 import { openStream } from './stream.ts'
 
-/** For the cases that leave nothing behind. */
+/** For tests that leave no state behind. */
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
@@ -40,7 +40,7 @@ test('a stream starts after `after`, else after Last-Event-ID, else at the begin
 })
 
 test.each(['-1', '1.5', 'x', '', '1e3', '0x1', ' 1', '9'.repeat(16), '1,2', '%00'])(
-  'after=%s is refused as a cursor on both routes',
+  'rejects after=%s as a cursor on both routes',
   async after => {
     const service = shared
     const id = await service.newSession()
@@ -65,7 +65,7 @@ test.each(['-1', '1.5', 'x', '', '1e3', '0x1', ' 1', '9'.repeat(16), '1,2', '%00
   },
 )
 
-test('a cursor beyond the log waits for what comes after it', async () => {
+test('a cursor beyond the log waits for later events', async () => {
   await using service = await startService()
   const id = await withLog(service, 2)
   const ahead = await openStream(service, `/v1/sessions/${id}/events?after=4`)
@@ -80,7 +80,7 @@ test('a cursor beyond the log waits for what comes after it', async () => {
   beside.close()
 })
 
-test('poll answers pages with the cursor of the next one, and clamps its limit to 1..1000', async () => {
+test('poll returns pages with the next cursor, and clamps its limit to 1..1000', async () => {
   await using service = await startService()
   const id = await withLog(service, 5)
   const poll = async (query: string) => (await service.call(`/v1/sessions/${id}/events/poll${query}`)).json
@@ -105,7 +105,7 @@ test('poll answers pages with the cursor of the next one, and clamps its limit t
   expect([refused.status, refused.json.code]).toEqual([400, 'bad_request'])
 })
 
-test('a page of a thousand events holds exactly the stored records', async () => {
+test('a page of a thousand events contains exactly the stored records', async () => {
   await using service = await startService()
   const id = await service.newSession()
   for (let n = 0; n < 3; n++)

@@ -1,16 +1,16 @@
-/** Contract 12.3: connections on which nothing is asked do not hold up the end of the server. */
+/** Contract 12.3: idle connections do not delay the shutdown of the server. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { type Service, startService } from './service.ts'
 import { openStream } from './stream.ts'
 
-/** Far below the 75 s after which a kept-alive connection ends by itself. */
+/** Far below the 75 s after which an idle kept-alive connection ends by itself. */
 const SOON_MS = 20_000
 const end = (socket: Socket) => once(socket, 'end', { signal: AbortSignal.timeout(SOON_MS) })
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 
-/** A connection, after its answer if it asks at all. */
+/** Opens a connection and, if it asks, waits for the answer. */
 async function openConnection(port: number, asks: boolean): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
@@ -26,18 +26,18 @@ const countConnections = (service: Service): Promise<number> =>
     service.api.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
   )
 
-test('kept-alive and never used connections are ended by a drain, at once', async () => {
+test('a drain closes kept-alive and unused connections at once', async () => {
   await using service = await startService()
   const sockets = [await openConnection(service.port, true), await openConnection(service.port, false)]
   const ends = sockets.map(socket => end(socket.resume()))
-  // The server knows the last connection before it is told to drain.
+  // The server has accepted the last connection before the drain starts.
   await service.call('/healthz')
   await service.api.drain()
   await Promise.all(ends)
   expect(sockets.map(socket => socket.readableEnded)).toEqual([true, true])
 })
 
-test('a connection whose stream the drain ended is ended with it, though the client keeps it', async () => {
+test('a connection ends together with its drained stream, even if the client keeps it open', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
@@ -48,7 +48,7 @@ test('a connection whose stream the drain ended is ended with it, though the cli
   stream.close()
 })
 
-test('what is asked when the drain begins is answered', async () => {
+test('a request in progress at the start of a drain is answered', async () => {
   await using service = await startService()
   const socket = await openConnection(service.port, false)
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n')

@@ -1,4 +1,4 @@
-/** Contract 5: tokens of an identity provider of the operator's. */
+/** Contract 5: tokens of the operator's identity provider. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -41,7 +41,7 @@ async function startProvider() {
   }
 }
 
-test('a token of the issuer is a user here when its verified e-mail is known', async () => {
+test('a token of the issuer authenticates the user with its verified email address', async () => {
   await using provider = await startProvider()
   await using service = await startService({
     config: { auth: { issuer: provider.issuer, audience: 'cairn-tests' } },
@@ -61,14 +61,14 @@ test('a token of the issuer is a user here when its verified e-mail is known', a
   expect((await me(service.adminToken)).status).toBe(200)
 })
 
-test('an issuer without an audience is a mistake that stops the start', async () => {
+test('an issuer without an audience fails the start', async () => {
   await expect(startService({ config: { auth: { issuer: 'https://issuer.example' } } })).rejects.toThrow(
     'auth.issuer needs auth.audience',
   )
 })
 
 test.each(['openid-configuration', 'keys'])(
-  'an answer of the issuer without an end is cut: %s',
+  'an endless response of the issuer is cut off: %s',
   async which => {
     let sent = 0
     const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Contract 6.10 and 6.11: a session that begins as another did, and one that comes back from the archive. */
+/** Contract 6.10 and 6.11: sessions that start as a fork, and sessions restored from the archive. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
@@ -31,7 +31,10 @@ const answer = (content: string, calls: string[] = []) =>
     cost_usd: 0.5,
   })
 
-/** 1 message, 2 answer that calls, 3 call, 4 result, 5 answer, 6 message, 7 answer that calls, and no result. */
+/**
+ * 1 message, 2 answer with a call, 3 call, 4 result, 5 answer, 6 message, 7 answer with a call, and no
+ * result.
+ */
 async function talked(service: Service): Promise<string> {
   const id = await service.newSession()
   await service.say(id, 'first')
@@ -65,7 +68,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
     service.call(`/v1/sessions/${id}/fork`, { method: 'POST', body: { event_id }, ...(token && { token }) })
 
   /** Promise 6.11: A fork contains the conversation up to its event, at rest and without usage. */
-  test('a fork holds what was said up to its event, is at rest, costs nothing, and has the files', async () => {
+  test('a fork contains the conversation up to its event and the files, is idle and has no cost', async () => {
     await using service = await start()
     const id = await talked(service)
     const before = await logOf(service, id)
@@ -95,7 +98,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
     })
     expect(await readFile(join(service.dir, 'workspaces', json.id, 'notes.md'), 'utf8')).toBe('kept')
     expect(await logOf(service, id), 'the other log is as it was').toEqual(before)
-    // A call without a result is no part of it, and neither is what called it.
+    // A call without a result is left out, and so is the answer that made it.
     const whole = await logOf(service, (await fork(service, id, 7)).json.id)
     expect(whole[0]).toHaveProperty('data.history.length', 5)
     const empty = await fork(service, id, 0)
@@ -104,7 +107,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
   })
 
   /** Promise 6.10: A restored session is active and at rest. */
-  test('an archived session comes back at rest; what is not archived does not', async () => {
+  test('a restored session is active and idle, and only an archived session can be restored', async () => {
     await using service = await start()
     const id = await talked(service)
     const restore = () => service.call(`/v1/sessions/${id}/restore`, { method: 'POST' })
@@ -119,7 +122,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
 })
 
 /** Promise 6.11: A fork has the original's title, or none if nothing was said before. */
-test('a fork has the title of the other session, and none where nothing was said before', async () => {
+test('a fork has the title of the original, or none if it starts empty', async () => {
   await using service = await startService()
   const id = await talked(service)
   await service.call(`/v1/sessions/${id}`, { method: 'PATCH', body: { title: 'Notes' } })
@@ -132,7 +135,7 @@ test('a fork has the title of the other session, and none where nothing was said
   }
 })
 
-test('a fork names an event, and belongs to who made it', async () => {
+test('a fork requires an event and belongs to the account that created it', async () => {
   await using service = await startService()
   const id = await talked(service)
   const { token } = await service.addUser(undefined, { admin: true })

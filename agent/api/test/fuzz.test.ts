@@ -1,4 +1,4 @@
-/** Contract 11: whatever comes in, the answer is never a fault of ours, and the server stays up. */
+/** Contract 11: no input causes an internal error, and the server stays up. */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -103,7 +103,7 @@ const headers = fc.dictionary(
 )
 
 /** Promise 4.4: No client input causes a 500. */
-test('no body, header, path or cursor makes a 500', async () => {
+test('no body, header, path or cursor causes a 500', async () => {
   await using service = await startService()
   const session = await service.newSession()
   await service.say(session, 'hello')
@@ -133,7 +133,7 @@ test('no body, header, path or cursor makes a 500', async () => {
           headers: { ...(route.method === 'GET' ? {} : { 'content-type': 'application/json' }), ...extra },
           ...(route.method === 'GET' ? {} : { raw }),
         })
-        // There is no browser in this service, which says so.
+        // This service has no browser and reports that.
         if (json?.code === 'browser_unavailable') return
         if (status >= 500 || status < 200)
           faults.push(
@@ -148,7 +148,7 @@ test('no body, header, path or cursor makes a 500', async () => {
   expect((await service.call('/healthz')).status).toBe(200)
 })
 
-test('no path of the site makes a 500 or leads out of it', async () => {
+test('no path of the site causes a 500 or leaves its root', async () => {
   await using service = await startService({ webRoot: import.meta.dirname })
   await fc.assert(
     fc.asyncProperty(fc.array(segment, { maxLength: 5 }), async segments => {

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'
 
-/** For the cases that leave nothing behind. */
+/** For tests that leave no state behind. */
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
@@ -10,7 +10,7 @@ const send = (service: Service, path: string, body: unknown, key: string, token 
   service.call(path, { method: 'POST', body, token, headers: { 'idempotency-key': key } })
 
 /** Promise 4.5: A replay with the same `Idempotency-Key` has no second effect. */
-test('the same key and body get the first answer and have no second effect', async () => {
+test('the same key and body return the first answer and have no second effect', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const first = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k1')
@@ -24,7 +24,7 @@ test('the same key and body get the first answer and have no second effect', asy
   expect((await service.store.read(id, 0, 10)).filter(({ type }) => type === 'user.message')).toHaveLength(1)
 })
 
-test('the same key with another body or path is 422, for another principal it is another key', async () => {
+test('a key with another body or path is rejected with 422, and keys belong to one principal', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k1')
@@ -42,7 +42,7 @@ test('the same key with another body or path is 422, for another principal it is
   expect((await send(service, '/v1/sessions', {}, 'k1', token)).status).toBe(201)
 })
 
-test('while the first is running the second is 409', async () => {
+test('a second request with the key returns 409 while the first one runs', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const commit = service.store.commit.bind(service.store)
@@ -68,7 +68,7 @@ test('while the first is running the second is 409', async () => {
 
 /** Promise 4: A request that crashed releases its `Idempotency-Key`, and its message is written once. */
 test.each(['before', 'after'] as const)(
-  'a request that died %s its commit is taken up by the next with its key, and its message is written once',
+  'after a request died %s its commit, the next one with its key completes it and writes its message once',
   async when => {
     await using service = await startService()
     const id = await service.newSession()
@@ -80,7 +80,7 @@ test.each(['before', 'after'] as const)(
       reached.resolve()
       return dead.promise
     }
-    // Never answered, as if its process were gone.
+    // Never answered, as if its process had died.
     const first = send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4').catch(() => null)
     await reached.promise
     service.store.commit = commit
@@ -102,7 +102,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('a refused request leaves its key free, and a key is forgotten after a day', async () => {
+test('a rejected request releases its key, and a key expires after a day', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.call(`/v1/sessions/${id}`, { method: 'DELETE' })
@@ -113,7 +113,7 @@ test('a refused request leaves its key free, and a key is forgotten after a day'
   expect([late.status, late.headers.get('idempotency-replayed')]).toEqual([201, null])
 })
 
-test.each(['', ' ', 'ü', 'x'.repeat(201)])('the key %j is refused', async key => {
+test.each(['', ' ', 'ü', 'x'.repeat(201)])('rejects the key %j', async key => {
   const encoded = Buffer.from(key).toString('latin1')
   const { status } = await send(shared, '/v1/sessions', {}, encoded)
   expect(status).toBe(400)

@@ -34,7 +34,7 @@ async function raise(service: Service, sessionId: string, created: CreatedItem):
 const respond = (service: Service, item: string, body: unknown) =>
   service.call(`/v1/inbox/${item}/respond`, { method: 'POST', body })
 
-test('a gate is decided once; the second answer is told the first', async () => {
+test('a gate is decided once, and a second answer returns the first decision', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const item = await raise(service, id, gate())
@@ -56,7 +56,7 @@ test('a gate is decided once; the second answer is told the first', async () => 
 test.each([
   [true, [200, undefined]],
   [false, [403, 'people_decide']],
-])('with service_accounts_decide %s a service account that decides gets %j', async (allowed, expected) => {
+])('with service_accounts_decide %s a decision of a service account returns %j', async (allowed, expected) => {
   await using service = await startService({ config: { governance: { service_accounts_decide: allowed } } })
   const { id: robot, token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')
@@ -76,7 +76,7 @@ test.each([
   if (!allowed) {
     const { json: byPerson } = await answer(service.adminToken, { decision: 'approve' })
     expect([byPerson.decision, byPerson.decided_by_user_id]).toEqual(['approve', service.admin.id])
-    // What is no decision stays theirs: an action is done, not decided.
+    // Actions stay allowed: an action is completed, not decided.
     const done = await raise(service, id, action())
     const completed = await service.call(`/v1/api/inbox/${done}/respond`, {
       method: 'POST',
@@ -87,7 +87,7 @@ test.each([
   }
 })
 
-test('an action is completed, a notice acknowledged, an item marked read', async () => {
+test('an action is completed, a completion notice is acknowledged, and an item is marked as read', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const item = await raise(service, id, action())
@@ -108,7 +108,7 @@ test('an action is completed, a notice acknowledged, an item marked read', async
   expect((await service.call(`/v1/inbox?session_id=${randomUUID()}`)).json.items).toEqual([])
 })
 
-test('what the item keeps for the server alone is shown nowhere', async () => {
+test('no response contains the internal fields of an item', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const item = await raise(service, id, gate())
@@ -116,7 +116,7 @@ test('what the item keeps for the server alone is shown nowhere', async () => {
     expect((await service.call(path)).text).not.toMatch(/arguments_hash|org_id|private/)
 })
 
-test('the live inbox sends what is pending, then every change of what this principal may see', async () => {
+test('the live inbox sends pending items, then every change that its principal may see', async () => {
   await using service = await startService()
   const { token } = await service.addUser()
   const id = await service.newSession(token)
@@ -149,7 +149,7 @@ test('the live inbox sends what is pending, then every change of what this princ
 })
 
 /** Promise 5.5: An inbox item names the account that decided it. */
-test('an item names who decided, as a person or as a service account', async () => {
+test('an item names the person or service account that decided it', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount({ scope: 'org' })
   const id = await service.newSession()

@@ -1,6 +1,6 @@
 /**
- * Contract 3.6: records of many megabytes, which old logs may hold, reach whoever reads, however slowly; a
- * reader that stalls in the middle of one is cut off as any other.
+ * Contract 3.6: records of many megabytes, which old logs may contain, reach every reader, however slow; a
+ * reader that stalls within one is disconnected like any other.
  */
 import { request } from 'node:http'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ async function withRecord(service: Service, bytes: number): Promise<string> {
 const openStreams = async (service: Service): Promise<string> =>
   /^cairn_open_streams (\d+)$/m.exec((await service.call('/metrics')).text)?.[1] ?? ''
 
-test('a record of 40 MB reaches every reader whole, and what comes after it too', async () => {
+test('a record of 40 MB reaches every reader complete, and so do later events', async () => {
   await using service = await startService()
   const id = await withRecord(service, 40 * MB)
   const [stored] = await service.store.read(id, 1, 1)
@@ -35,8 +35,8 @@ test('a record of 40 MB reaches every reader whole, and what comes after it too'
 })
 
 /** Promise 3.6: A slow reader of a large record stays connected while it makes progress. */
-test('a reader of a large record is not cut while it takes something, however slowly', async () => {
-  // The kernel tells of room in steps that take this reader longer than it may stall.
+test('a slow reader of a large record stays connected while it makes progress', async () => {
+  // The kernel reports room in steps that take this reader longer than it may stall.
   const stallMs = 1_000
   await using service = await startService({ tuning: { stallMs, tickMs: 100 } })
   const id = await withRecord(service, 12 * MB)
@@ -70,7 +70,7 @@ test('a reader of a large record is not cut while it takes something, however sl
 })
 
 /** Promise 3.6: A reader that stalls within a large record is disconnected and resumes with its cursor. */
-test('a reader that stalls in the middle of a large record is cut off, and its cursor brings the record', async () => {
+test('a reader that stalls within a large record is disconnected and gets it again with its cursor', async () => {
   await using service = await startService({ tuning: { tickMs: 50 } })
   const id = await withRecord(service, 40 * MB)
   const stalled = await openStream(service, `/v1/sessions/${id}/events`)
@@ -85,7 +85,7 @@ test('a reader that stalls in the middle of a large record is cut off, and its c
   again.close()
 })
 
-test('a drain in the middle of a large record lets it end before the comment', async () => {
+test('a drain within a large record sends the rest of it before the comment', async () => {
   await using service = await startService()
   const id = await withRecord(service, 20 * MB)
   const reader = await openStream(service, `/v1/sessions/${id}/events`)

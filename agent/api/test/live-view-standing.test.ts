@@ -1,4 +1,4 @@
-/** Live views end with the login and the account behind them, and give the browser back (contract 5.7). */
+/** Live views end with their login or account, and return control of the browser (contract 5.7). */
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
 import { createLoginLink } from '../src/index.ts'
@@ -19,7 +19,7 @@ import { startService } from './service.ts'
 const browsers = fakeBrowsers()
 const service = await startService({
   browsers: () => browsers,
-  // Only what this process revokes itself ends a view before an interval has passed.
+  // Only a revocation by this process ends a view before an interval has passed.
   tuning: { standingMs: 20, pingMs: 3_600_000 },
   config: { limits: { streams_per_principal: 3 } },
 })
@@ -34,7 +34,7 @@ async function logIn(id: string): Promise<Person> {
 }
 const newPerson = async (): Promise<Person> => logIn((await service.addUser()).user.id)
 
-/** A session of the person's own, whose browser they watch and drive. */
+/** Creates a session of the person, whose browser they watch and control. */
 async function drive(person: Person): Promise<{ session: string; view: RawConnection }> {
   const session = await service.newSession(person.token)
   browsers.sessions.add(session)
@@ -62,7 +62,7 @@ const ENDINGS: Record<string, (person: Person) => unknown> = {
 
 /** Promise 5.7: A live view ends with its login or account and returns control of the browser. */
 test.each(Object.entries(ENDINGS))(
-  'when %s, the live view closes, hears nothing more, and returns control',
+  'when %s, the live view closes, receives nothing more, and returns control',
   async (_what, end) => {
     const person = await newPerson()
     const { session, view } = await drive(person)
@@ -79,7 +79,7 @@ test.each(Object.entries(ENDINGS))(
   },
 )
 
-test('a ticket is worth nothing once its login has ended', async () => {
+test('a ticket is invalid after its login has ended', async () => {
   const person = await newPerson()
   const session = await service.newSession(person.token)
   browsers.sessions.add(session)
@@ -91,7 +91,7 @@ test('a ticket is worth nothing once its login has ended', async () => {
   expect(raw.received().toString()).toMatch(/^HTTP\/1.1 401 /)
 })
 
-test('a person who watches with a second login keeps control when the first one ends', async () => {
+test('a person with a second login on the view keeps control when the first login ends', async () => {
   const first = await newPerson()
   const { session, view } = await drive(first)
   const second = await openLiveView(service, session, (await logIn(first.id)).token)
@@ -102,7 +102,7 @@ test('a person who watches with a second login keeps control when the first one 
   second.socket.destroy()
 })
 
-test('a person has as many live views open as streams', async () => {
+test('live views count against the stream limit of a person', async () => {
   const person = await newPerson()
   const { session, view } = await drive(person)
   const others = [
@@ -116,7 +116,7 @@ test('a person has as many live views open as streams', async () => {
   for (const { socket } of [view, ...others]) socket.destroy()
 })
 
-test('a live view whose client answers no ping ends', async () => {
+test('a live view ends if its client does not answer a ping', async () => {
   await using other = await startService({ browsers: () => browsers, tuning: { pingMs: 20 } })
   const session = await other.newSession()
   browsers.sessions.add(session)

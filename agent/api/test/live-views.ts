@@ -1,4 +1,4 @@
-/** Live views for tests: a service whose sessions have browsers without Chromium, and raw WebSockets to them. */
+/** Live views for tests: a service whose sessions have fake browsers without Chromium, and raw WebSockets. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { AppError } from '@cairn/protocol'
@@ -8,7 +8,7 @@ import type { Service } from './service.ts'
 export type FakeBrowsers = LiveBrowsers & {
   /** Sessions that have a browser. */
   sessions: Set<string>
-  /** The user who drives the browser of each session. */
+  /** The user who controls the browser of each session. */
   holders: Map<string, string>
   /** The texts that the live views received. */
   received: string[]
@@ -64,12 +64,12 @@ export const upgradeRequest = (session_id: string, ticket: string, headers = '')
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
   `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers}\r\n`
 
-/** A TCP connection with what arrived on it so far. */
+/** A TCP connection with the bytes received so far. */
 export type RawConnection = { socket: Socket; received(): Buffer; closed: Promise<unknown> }
 
 export async function openRaw(port: number, { allowHalfOpen = false } = {}): Promise<RawConnection> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen })
-  // Joined when somebody asks: an answer of megabytes comes in many chunks.
+  // Joined on request: an answer of megabytes comes in many chunks.
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   // The server may reset a connection that broke the protocol.
@@ -79,7 +79,7 @@ export async function openRaw(port: number, { allowHalfOpen = false } = {}): Pro
   return { socket, received: () => Buffer.concat(chunks), closed }
 }
 
-/** Resolves when `isThere` accepts what arrived; rejects when the connection closes before. */
+/** Resolves when `isThere` accepts the received bytes; rejects if the connection closes before. */
 export const arrived = (raw: RawConnection, isThere: (bytes: Buffer) => boolean): Promise<void> =>
   new Promise((resolve, reject) => {
     const look = (): void => void (isThere(raw.received()) && resolve())
@@ -90,7 +90,7 @@ export const arrived = (raw: RawConnection, isThere: (bytes: Buffer) => boolean)
     look()
   })
 
-/** A live view that is open and has a browser behind it. */
+/** An open live view with a browser behind it. */
 export async function openLiveView(
   service: Service,
   session_id: string,
@@ -105,7 +105,7 @@ export async function openLiveView(
 
 type FrameOptions = { opcode?: number; fin?: boolean; rsv?: number; masked?: boolean }
 
-/** A frame of RFC 6455, broken wherever the options say so. */
+/** A frame of RFC 6455, with the defects that the options select. */
 export function frame(
   payload: string | Buffer,
   { opcode = 1, fin = true, rsv = 0, masked = true }: FrameOptions = {},
@@ -117,7 +117,7 @@ export function frame(
   if (extended.length === 8) extended.writeBigUInt64BE(BigInt(length))
   const short = length < 126 ? length : length < 65_536 ? 126 : 127
   const first = (fin ? 0x80 : 0) | (rsv << 4) | opcode
-  // The mask is zero, so the payload stays as it is.
+  // The mask is zero, so the payload is unchanged.
   const head = [first, (masked ? 0x80 : 0) | short]
   return Buffer.concat([Buffer.from(head), extended, Buffer.alloc(masked ? 4 : 0), data])
 }
@@ -128,7 +128,7 @@ export const closeFrame = (code: number, reason: string | Buffer = ''): Buffer =
   return frame(Buffer.concat([payload, Buffer.from(reason)]), { opcode: 8 })
 }
 
-/** The code of the close frame that the server sent; null while there is none. */
+/** The code of the close frame that the server sent; null without one. */
 export function closeCodeIn(bytes: Buffer): number | null {
   const text = bytes.indexOf('attached')
   const at = bytes.indexOf(0x88, text === -1 ? 0 : text)

@@ -7,7 +7,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { createLoginLink, hashPassword, mintUserToken } from '../src/index.ts'
 import { startService, type Service } from './service.ts'
 
-/** For the cases that leave nothing behind. */
+/** For tests that leave no state behind. */
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
@@ -17,7 +17,7 @@ const refresh = (service: Service, refresh_token: string) =>
   service.call('/v1/auth/refresh', { method: 'POST', token: null, body: { refresh_token } })
 const link = (service: Service) => createLoginLink(service.store, service.admin.id, service.now())
 
-test('a login link works once, and not after its time', async () => {
+test('a login link works once and expires', async () => {
   await using service = await startService()
   const link_token = await link(service)
   const first = await logIn(service, { link_token })
@@ -34,7 +34,7 @@ test('a login link works once, and not after its time', async () => {
 })
 
 /** Promise 5.2: A refresh token works once, and a second use ends the login. */
-test('a refresh token is worth one use; using it again ends the login', async () => {
+test('a refresh token works once, and a second use ends the login', async () => {
   await using service = await startService()
   const { json: first } = await logIn(service, { link_token: await link(service) })
   const { json: second, status } = await refresh(service, first.refresh_token)
@@ -48,22 +48,22 @@ test('a refresh token is worth one use; using it again ends the login', async ()
 })
 
 /** Promise 5.2: A refresh token that was never issued ends no login. */
-test('a wrong secret with the id of a login is refused and ends nothing; one that was good before ends it', async () => {
+test('a wrong secret for a login id is rejected without effect, and a used refresh token ends the login', async () => {
   await using service = await startService()
   const { json: first } = await logIn(service, { link_token: await link(service) })
   const [prefixed = '', secret = ''] = String(first.refresh_token).split('.')
   const loginId = prefixed.replace(/^cairn_rt_/, '')
-  // The id of the login is in every access token, so whoever sees one can try this.
+  // Every access token contains the login id, so anyone who sees one can try this.
   const claims = JSON.parse(Buffer.from(first.access_token.split('.')[1], 'base64url').toString())
   expect(claims.sid).toBe(loginId)
   const other = (await logIn(service, { link_token: await link(service) })).json.refresh_token.split('.')[1]
   for (const guess of ['', 'x', 'A'.repeat(43), randomBytes(32).toString('base64url'), other])
     for (const id of [prefixed, loginId]) expect((await refresh(service, `${id}.${guess}`)).status).toBe(401)
-  // Without its prefix, as older releases handed it out, it is good too.
+  // It is also valid without its prefix, as older releases issued it.
   const { json: second, status } = await refresh(service, `${loginId}.${secret}`)
   expect(status).toBe(200)
   const { json: third } = await refresh(service, second.refresh_token)
-  // Two uses old, and still known as one of ours.
+  // Two rotations old, and still recognized.
   expect((await refresh(service, first.refresh_token)).status).toBe(401)
   expect((await refresh(service, third.refresh_token)).status).toBe(401)
 })
@@ -73,7 +73,7 @@ test.each([
   ['{"kty":"OKP","crv":"Ed25519","d":"', 'the file is not JSON'],
   ['{"kty":"RSA","n":"AQAB"}', 'the file is not a private key'],
   ['{"kty":"OKP","crv":"Ed25519","d":"AAAA","x":"AAAA"}', 'the key cannot be used'],
-])('a key file that holds %j is named, with what is wrong and what to do', async (text, problem) => {
+])('a key file that contains %j is reported with its problem and the fix', async (text, problem) => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-key-'))
   onTestFinished(() => rm(dir, { recursive: true }))
   const file = join(dir, 'auth-key.json')
@@ -81,11 +81,11 @@ test.each([
   const failed = mintUserToken({ dataDir: dir, userId: 'u', now: 0 })
   await expect(failed).rejects.toThrow(`${file} contains no valid signing key: ${problem}`)
   await expect(failed).rejects.toThrow(/Restore it from a backup. Or move it away/)
-  // Nothing of it is lost: it may be all that is left of a key.
+  // The file is unchanged: it may be all that is left of a key.
   expect(await readFile(file, 'utf8')).toBe(text)
 })
 
-test('an access token ends after half an hour, a refresh token after a week, logging out both at once', async () => {
+test('access tokens expire after half an hour and refresh tokens after a week, and logout ends both', async () => {
   await using service = await startService()
   const { json } = await logIn(service, { link_token: await link(service) })
   service.advance(31 * 60_000)
@@ -101,7 +101,7 @@ test('an access token ends after half an hour, a refresh token after a week, log
   expect((await refresh(service, idle.refresh_token)).status).toBe(401)
 })
 
-test('a password that was set logs in, another does not, and the store has a hash', async () => {
+test('the password logs in, another one does not, and the store contains a hash', async () => {
   await using service = await startService()
   expect(
     (await service.call('/v1/auth/password', { method: 'POST', body: { password: 'short' } })).status,
@@ -122,7 +122,7 @@ test('a password that was set logs in, another does not, and the store has a has
 })
 
 /** Promise 5.8: A new password ends all other logins of the user. */
-test('a new password ends every other login and every unused link of its user', async () => {
+test('a new password ends every other login and unused link of its user', async () => {
   await using service = await startService()
   const mine = (await logIn(service, { link_token: await link(service) })).json
   const thief = (await logIn(service, { link_token: await link(service) })).json
@@ -144,7 +144,7 @@ test('a new password ends every other login and every unused link of its user', 
 })
 
 /** Promise 5.8: A new password requires the current one or a login link. */
-test('a new password needs the current one, or a new login link where that is forgotten', async () => {
+test('a new password requires the current one, or a new login link if it is forgotten', async () => {
   await using service = await startService()
   const set = (body: object) => service.call('/v1/auth/password', { method: 'POST', body })
   const first = 'correct horse battery'
@@ -169,7 +169,7 @@ test('a new password needs the current one, or a new login link where that is fo
   expect((await set({ password: 'a fourth password', link_token })).status).toBe(422)
 })
 
-test('guessing the current password with a stolen token is slowed like a login', async () => {
+test('guesses of the current password with a stolen token are rate-limited like logins', async () => {
   await using service = await startService()
   await service.store.accounts.setPassword(service.admin.id, await hashPassword('correct horse battery'))
   const guess = (current_password: string) =>
@@ -182,7 +182,7 @@ test('guessing the current password with a stolen token is slowed like a login',
 })
 
 /** Promise 5.8: A new login link revokes the user's older ones. */
-test('a newer login link ends the older ones of its user, and of nobody else', async () => {
+test('a new login link revokes older links of its user only', async () => {
   await using service = await startService()
   const { user } = await service.addUser()
   const others = await createLoginLink(service.store, user.id, service.now())
@@ -193,7 +193,7 @@ test('a newer login link ends the older ones of its user, and of nobody else', a
   expect((await logIn(service, { link_token: others })).status).toBe(200)
 })
 
-test('of two that create the same user at once one succeeds and the other is told', async () => {
+test('of concurrent requests that create the same user, one succeeds and the others return 409', async () => {
   await using service = await startService()
   const make = () =>
     service.call('/v1/admin/users', { method: 'POST', body: { email: 'twice@example.org', name: 'Twice' } })
@@ -202,7 +202,7 @@ test('of two that create the same user at once one succeeds and the other is tol
   expect(service.logged.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('guessing is slowed per e-mail and address, and a success forgets the failures', async () => {
+test('rate-limits password guesses by email address and client address, and a success resets the count', async () => {
   await using service = await startService()
   await service.store.accounts.setPassword(service.admin.id, await hashPassword('correct horse battery'))
   const guess = (password: string) => logIn(service, { email: 'Admin@example.org', password })
@@ -222,7 +222,7 @@ test('guessing is slowed per e-mail and address, and a success forgets the failu
 })
 
 /** Promise 5: No header bypasses the rate limit of password guesses. */
-test('behind a trusted proxy guessing is slowed per address behind it; without one nobody gets round it by a header', async () => {
+test('rate-limits password guesses by the forwarded address only behind a trusted proxy', async () => {
   const guessAs = (service: Service, address: string) =>
     service.call('/v1/auth/login', {
       method: 'POST',
@@ -241,7 +241,7 @@ test('behind a trusted proxy guessing is slowed per address behind it; without o
   }
 })
 
-test('a disabled user is out at once, tokens and links alike', async () => {
+test('disabling a user rejects their tokens and links at once', async () => {
   await using service = await startService()
   const made = await service.call('/v1/admin/users', {
     method: 'POST',
@@ -269,7 +269,7 @@ test('a disabled user is out at once, tokens and links alike', async () => {
   )
 })
 
-test('the signing key is made once, for its owner only, and tokens minted beside the server are good', async () => {
+test('the signing key is created once with owner-only access, and tokens minted outside the server are valid', async () => {
   await using service = await startService()
   const file = join(service.dir, 'auth-key.json')
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -286,12 +286,12 @@ test.each([
   'cairn_sk_',
   `cairn_sk_${'A'.repeat(43)}`,
   'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.',
-])('the bearer %s is nobody', async token => {
+])('rejects the bearer token %s', async token => {
   for (const path of ['/v1/auth/me', '/v1/api/auth/me'])
     expect((await shared.call(path, { token })).status).toBe(401)
 })
 
-test('a token signed by another key, or changed, is refused', async () => {
+test('a token that was changed or signed by another key is rejected', async () => {
   await using service = await startService()
   await using other = await startService()
   const foreign = await mintUserToken({ dataDir: other.dir, userId: service.admin.id, now: service.now() })
@@ -302,7 +302,7 @@ test('a token signed by another key, or changed, is refused', async () => {
     expect((await service.call('/v1/auth/me', { token })).status).toBe(401)
 })
 
-test('an administrator makes a login link for a user who has none, and for no one who is disabled', async () => {
+test('an administrator creates a login link for a user, but not for a disabled one', async () => {
   await using service = await startService()
   const { user } = await service.addUser()
   const path = `/v1/admin/users/${user.id}/login-links`

@@ -1,4 +1,4 @@
-/** Contract 14.5: the routes of missions. What rounds and verdicts mean is told by the harness's tests. */
+/** Contract 14.5: the mission routes. The tests of the harness cover rounds and verdicts. */
 import { expect, test } from 'vitest'
 import { type Service, startService } from './service.ts'
 
@@ -7,7 +7,7 @@ const post = (service: Service, path: string, body: unknown, headers: Record<str
 const rubric = { type: 'text', content: 'There is a report.' }
 const asked = { description: 'Write the report', rubric }
 
-test('a mission without a session makes one, and the same key makes it once', async () => {
+test('a mission without a session creates one, and a repeated key creates it once', async () => {
   await using service = await startService()
   const key = { 'idempotency-key': 'one-mission' }
   const made = await post(service, '/v1/missions', { ...asked, max_iterations: 99 }, key)
@@ -35,7 +35,7 @@ test('a mission without a session makes one, and the same key makes it once', as
     expect((await service.call(`/v1/missions/${made.json.mission_id}/${part}`)).json[part]).toEqual([])
 })
 
-test('a mission is paused, resumed with a note and cancelled, and each says who did it', async () => {
+test('a mission is paused, resumed with a note and cancelled, and each event names the user', async () => {
   await using service = await startService()
   const session_id = await service.newSession()
   const { json } = await post(service, '/v1/missions', { ...asked, session_id })
@@ -60,12 +60,12 @@ test('a mission is paused, resumed with a note and cancelled, and each says who 
       principal_user_id: service.admin.id,
     },
   ])
-  // The next one may begin.
+  // The next mission may start.
   expect((await post(service, '/v1/missions', { ...asked, session_id })).status).toBe(201)
 })
 
 /** Promise 4.7: An impossible mission request returns a problem document with the fix and changes nothing. */
-test('what cannot be is a problem document that says what would be right, and changes nothing', async () => {
+test('an impossible mission request returns a problem document with the fix and changes nothing', async () => {
   await using service = await startService()
   const session_id = await service.newSession()
   const refused = async (body: unknown): Promise<[number, string, string]> => {
@@ -128,7 +128,7 @@ test('what cannot be is a problem document that says what would be right, and ch
   expect((await service.call('/v1/missions/none')).status).toBe(404)
 })
 
-test('a budget in USD is refused where the evaluator has no price', async () => {
+test('a budget in USD is rejected if the evaluator model has no price', async () => {
   await using service = await startService({
     config: {
       models: { default: 'demo/model', catalog: { 'demo/model': { input: 1, output: 1 } } },

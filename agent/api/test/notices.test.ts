@@ -1,4 +1,4 @@
-/** Contract 4.19: each person chooses how they are told, for themselves, and nobody else sees it. */
+/** Contract 4.19: each person's notification settings belong to them and are hidden from others. */
 import { NOTIFICATIONS } from '@cairn/log'
 import { createSealing, openNotificationCode, openNotificationSecret } from '@cairn/sessions'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ async function begin(config: ConfigInput = WITH_MAIL) {
 }
 
 /** Promise 4.19: A person's notification settings are visible only to them. */
-test('everything is off until a person chooses; another person, an administrator too, sees and changes nothing', async () => {
+test('notifications are off by default, and only the person themselves sees or changes their settings', async () => {
   const { service, ann, as } = await begin()
   await using _ = service
   expect((await ann('GET', '')).json).toEqual(OFF)
@@ -69,7 +69,7 @@ test('everything is off until a person chooses; another person, an administrator
   })
 })
 
-test('what was given up is sent again for its person alone, under its id', async () => {
+test('only its person can resend an abandoned notification, which keeps its id', async () => {
   const { service, ann, as } = await begin()
   await using _ = service
   const { notifications, channels } = service.store
@@ -85,7 +85,7 @@ test('what was given up is sent again for its person alone, under its id', async
   expect((await resend()).json.recent).toMatchObject([{ id, state: 'due', attempts: 0, error: null }])
 })
 
-test('a service account has no notices', async () => {
+test('a service account has no notifications', async () => {
   const { service, as } = await begin()
   await using _ = service
   const { token } = await service.addServiceAccount({ scope: 'org' })
@@ -93,7 +93,7 @@ test('a service account has no notices', async () => {
   expect((await service.call('/v1/api/notices', { token })).status).toBe(404)
 })
 
-test('the secret of a webhook is shown once, sealed in the store, and another at each setting', async () => {
+test('the webhook secret is shown once, encrypted in the store, and replaced at each change', async () => {
   const { service, sealing, id, ann } = await begin()
   await using _ = service
   const url = 'https://example.org/hook'
@@ -112,7 +112,7 @@ test('the secret of a webhook is shown once, sealed in the store, and another at
   expect((await ann('POST', '/webhook', { url })).json.secret).not.toBe(json.secret)
 })
 
-test('a webhook that leads inside, and a way that this server does not offer, are refused in words', async () => {
+test('an internal webhook URL and a disabled notification method are rejected with the reason', async () => {
   const { service, ann } = await begin()
   await using _ = service
   const refused = await ann('POST', '/webhook', { url: 'https://inside.example' })
@@ -126,7 +126,7 @@ test('a webhook that leads inside, and a way that this server does not offer, ar
   expect((await bare.ann('POST', '/webhook', { url: 'https://example.org' })).status).toBe(409)
 })
 
-test('an address is confirmed by the code that went there: five tries, one hour', async () => {
+test('an email address is confirmed by its code, with five attempts per code', async () => {
   const { service, sealing, id, ann } = await begin()
   await using _ = service
   const codeNow = async () => {

@@ -1,4 +1,4 @@
-/** Contract 4: the document is made from the contract and has all of it. */
+/** Contract 4: the OpenAPI document is generated from the contract and contains all of it. */
 import { EVENT_TYPES, EVENTS, ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { openapiDocument, openapiText } from '../src/index.ts'
@@ -14,7 +14,7 @@ function* walk(value: unknown, at = '#'): Generator<[string, Any]> {
     yield* walk(inner, `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
 }
 
-test('every route of the contract is in the document, below /v1 and where it has one below /v1/api', () => {
+test('every route is in the document below /v1 and, if it has an alias, below /v1/api', () => {
   const expected = (Object.keys(ROUTES) as RouteName[]).flatMap(name => {
     const route: Route = ROUTES[name]
     return (route.alias ? ['/v1', '/v1/api'] : ['/v1']).map(
@@ -28,7 +28,7 @@ test('every route of the contract is in the document, below /v1 and where it has
   expect(found).not.toContain('GET /v1/api/sessions/{id}/events/poll')
 })
 
-test('every event type has a record with its documented keys, and EventRecord is one of them', () => {
+test('every event type has a record schema with its documented keys, and EventRecord lists them all', () => {
   for (const type of EVENT_TYPES) {
     const record = document.components.schemas[`event.${type}`]
     expect(record?.properties?.['type']).toEqual({ const: type })
@@ -42,7 +42,7 @@ test('every event type has a record with its documented keys, and EventRecord is
   expect(document.components.schemas['EventRecord']?.oneOf).toHaveLength(EVENT_TYPES.length)
 })
 
-test('every reference leads somewhere, every operation id is unique, every parameter of a path is declared', () => {
+test('every reference resolves, operation ids are unique, and path parameters are declared', () => {
   const text = JSON.parse(openapiText()) as Any
   const operationIds: unknown[] = []
   for (const [at, value] of walk(text)) {
@@ -70,7 +70,7 @@ test('every reference leads somewhere, every operation id is unique, every param
   expect(new Set(operationIds).size).toBe(operationIds.length)
 })
 
-test('it is served, and the reference page names every route and every event type, without a script', async () => {
+test('the document is served, and the script-free reference page names every route and event type', async () => {
   await using service = await startService()
   const served = await service.call('/openapi.json', { token: null })
   expect([served.status, served.text]).toEqual([200, openapiText()])

@@ -1,11 +1,11 @@
-/** Contract 4.3: every refusal is a problem document, and none of them is a surprise. */
+/** Contract 4.3: every rejection is a documented problem document. */
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { AppError, ERRORS, Problem } from '@cairn/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { startService, type CallInit, type Service } from './service.ts'
 
-/** For the cases that leave nothing behind. */
+/** For tests that leave no state behind. */
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
@@ -45,7 +45,7 @@ test.each<[string, CallInit, number, string]>([
     'invalid_body',
   ],
   ['/v1/sessions', { method: 'POST', body: [] }, 422, 'invalid_body'],
-])('%s %o is refused with %i %s', async (path, init, status, code) => {
+])('%s %o is rejected with %i %s', async (path, init, status, code) => {
   const answer = await shared.call(path, init)
   expect([answer.status, answer.json.code]).toEqual([status, code])
   expect(answer.headers.get('content-type')).toBe('application/problem+json')
@@ -60,7 +60,7 @@ test.each([
   ['an empty text', ''],
   ['spaces and line ends', ' \n\t\u00a0\u3000'],
   ['what has no width', '\u200b\u2060\ufeff'],
-])('a message, a goal or a rubric of %s is refused, and leaves nothing behind', async (_, blank) => {
+])('a message, a goal or a rubric of %s is rejected and writes nothing', async (_, blank) => {
   const id = await shared.newSession()
   const goal = { type: 'user.define_outcome', description: 'd', rubric: { type: 'text', content: 'c' } }
   for (const [route, body, path] of [
@@ -82,7 +82,7 @@ test.each([
   expect(await shared.store.read(id, 0, 10)).toEqual([])
 })
 
-test('a body that does not fit says where, for each of its faults', async () => {
+test('an invalid body returns the path of each error', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const { status, json } = await service.call(`/v1/sessions/${id}/events`, {
@@ -113,13 +113,13 @@ test.each([
   ["{'a':1}", 1],
   ['{"a":', 5],
   ['[', 1],
-])('%j is no JSON, and the answer names position %i', async (raw, position) => {
+])('rejects %j as invalid JSON and names position %i', async (raw, position) => {
   const { status, json } = await post(shared, raw)
   expect([status, json.code]).toEqual([400, 'bad_request'])
   expect(json.detail).toContain(`at position ${position},`)
 })
 
-test('a body that is not UTF-8 or nests without end is refused', async () => {
+test('a body that is not UTF-8 or nests too deeply is rejected', async () => {
   await using service = await startService()
   expect((await post(service, new Uint8Array([0x22, 0xff, 0x22]))).json.detail).toContain('UTF-8')
   const deep = await post(service, `{"config":${'['.repeat(400_000)}${']'.repeat(400_000)}}`)
@@ -131,7 +131,7 @@ test('a body that is not UTF-8 or nests without end is refused', async () => {
   expect(brackets.status).toBe(201)
 })
 
-test('a request id is taken over when it is a plain one, and made otherwise', async () => {
+test('a plain request id is kept, and any other one is replaced', async () => {
   await using service = await startService()
   expect(
     (await service.call('/healthz', { headers: { 'x-request-id': 'abc-1.2_3' } })).headers.get(
@@ -146,7 +146,7 @@ test('a request id is taken over when it is a plain one, and made otherwise', as
   }
 })
 
-test('an unexpected error says nothing of itself, and the log has it under the request id', async () => {
+test('an internal error reveals no details, and the logger gets them with the request id', async () => {
   await using service = await startService()
   service.store.listSessions = async () => {
     throw new Error('secret path /var/x')
@@ -163,7 +163,7 @@ test('an unexpected error says nothing of itself, and the log has it under the r
   ])
 })
 
-test('a store that does not take a write is 503, and safe to repeat', async () => {
+test('a failed write returns 503 and states that a retry is safe', async () => {
   await using service = await startService()
   const id = await service.newSession()
   service.store.commit = async () => {
@@ -180,7 +180,7 @@ test('a store that does not take a write is 503, and safe to repeat', async () =
   ])
 })
 
-test('a message of two mebibytes is refused at once, and the connection serves on', async () => {
+test('a message of two mebibytes is rejected before its body, and the connection stays usable', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const socket = connect(service.port, '127.0.0.1')
@@ -189,7 +189,7 @@ test('a message of two mebibytes is refused at once, and the connection serves o
     `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ` +
       `${service.adminToken}\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`,
   )
-  // Not a byte of the body has been sent yet.
+  // No byte of the body has been sent yet.
   const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /)
   expect(answer.toString()).toContain('"code":"body_too_large"')
@@ -200,7 +200,7 @@ test('a message of two mebibytes is refused at once, and the connection serves o
   socket.destroy()
 })
 
-test('a body without a length is counted while it comes', async () => {
+test('a chunked body is measured while it arrives', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const socket = connect(service.port, '127.0.0.1')
@@ -213,7 +213,7 @@ test('a body without a length is counted while it comes', async () => {
   const answered = once(socket, 'data') as Promise<[Buffer]>
   for (let n = 0; n < 17; n++) socket.write(piece)
   expect((await answered)[0].toString()).toMatch(/^HTTP\/1\.1 413 /)
-  // Who goes on without end is cut off.
+  // A client that continues without end is disconnected.
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   const pour = (): void => {
     while (!socket.destroyed && socket.write(piece));
@@ -223,7 +223,7 @@ test('a body without a length is counted while it comes', async () => {
   await closed
 })
 
-test('a body of exactly one mebibyte is taken, with Expect: 100-continue too', async () => {
+test('a body of exactly one mebibyte is accepted, also with Expect: 100-continue', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const body = JSON.stringify({ content: 'x'.repeat(1024 * 1024 - '{"content":""}'.length) })
@@ -246,7 +246,7 @@ test('a body of exactly one mebibyte is taken, with Expect: 100-continue too', a
   await once(socket, 'close')
 })
 
-test('what is no HTTP request gets a 400 and the connection ends', async () => {
+test('an invalid HTTP request gets a 400 and the connection ends', async () => {
   await using service = await startService()
   const socket = connect(service.port, '127.0.0.1')
   socket.end('HELO example.org\r\n\r\n')
@@ -256,7 +256,7 @@ test('what is no HTTP request gets a 400 and the connection ends', async () => {
   expect(text).toContain('"code":"bad_request"')
 })
 
-test('more requests than the limit are refused until the bucket refills', async () => {
+test('requests beyond the rate limit are rejected until the bucket refills', async () => {
   await using service = await startService({ config: { limits: { requests_per_minute: 60 } } })
   const { token } = await service.addUser()
   const statuses: number[] = []
@@ -274,7 +274,7 @@ test('more requests than the limit are refused until the bucket refills', async 
 })
 
 /** Promise 4.3: A problem document lists at most twenty errors and counts the rest. */
-test('a problem document lists twenty errors and counts the rest, and stays small', async () => {
+test('a problem document lists at most twenty errors, counts the rest, and stays small', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const answer = (path: string, body: unknown) => service.call(path, { method: 'POST', body })

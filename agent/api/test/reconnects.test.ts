@@ -1,15 +1,15 @@
-/** Contract 11: `after` misses nothing and repeats nothing, wherever a connection is cut. */
+/** Contract 11: `after` skips and repeats no event, wherever a connection is cut. */
 import { syntheticMessage } from '@cairn/sessions'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
-/** What a stream begins with. */
+/** The beginning of a stream. */
 const OPENING = 'retry: 2000\n: connected\n'
 
 /** Promise 3.4: A reader that resumes with `after` misses no event and receives none twice. */
-test('a thousand connections cut anywhere give together exactly the log that poll gives', async () => {
+test('a thousand connections cut anywhere together return exactly the log that poll returns', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const total = 3000
@@ -37,8 +37,8 @@ test('a thousand connections cut anywhere give together exactly the log that pol
     const stream = await openStream(service, `/v1/sessions/${id}/events`, {
       headers: { 'last-event-id': String(cursor) },
     })
-    // The last connection is let through to the end; one that has caught up is cut at its opening, or at the
-    // newest event: nothing more may come to reach the cut.
+    // The last connection runs to the end; one that has caught up is cut at its opening or at the newest
+    // event, because no more bytes may arrive to reach the cut.
     const isLast = index === cuts.length - 1
     await stream.until(({ text }) =>
       isLast
@@ -48,7 +48,7 @@ test('a thousand connections cut anywhere give together exactly the log that pol
     )
     const frames = stream.frames()
     stream.close()
-    // Cut where the test says, inside a frame more often than not: only whole frames count.
+    // The cut is mostly inside a frame, and only complete frames count.
     const kept = isLast ? frames : frames.slice(0, Math.max(0, frames.length - (cut % 2)))
     for (const { data, id: frameId } of kept) {
       records.push(data)
@@ -66,7 +66,7 @@ test('a thousand connections cut anywhere give together exactly the log that pol
   expect(records.map(record => JSON.parse(record))).toEqual(polled)
 })
 
-test('readers that come and go while events are committed each see every event once and in order', async () => {
+test('readers that connect and disconnect during commits each get every event once and in order', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const total = 1500

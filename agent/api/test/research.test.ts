@@ -1,4 +1,4 @@
-/** Contract 14.5: research over the API. What branches and reports mean is told by the harness's tests. */
+/** Contract 14.5: research over the API. The tests of the harness cover branches and reports. */
 import { expect, test } from 'vitest'
 import { type Service, startService } from './service.ts'
 
@@ -7,7 +7,7 @@ const asked = { description: 'How high do tides rise?', rubric }
 const metric = { command: 'cat value.txt', direction: 'max' }
 const post = (service: Service, body: unknown) => service.call('/v1/missions', { method: 'POST', body })
 
-test('research is a mission of that kind, and shows its settings, branches and sources', async () => {
+test('a research mission returns its settings, branches and sources', async () => {
   await using service = await startService({ config: { research: { warn: 2, shift: 4, stop: 6 } } })
   const made = await post(service, { ...asked, research: {} })
   expect([made.status, made.json.kind]).toEqual([201, 'research'])
@@ -41,7 +41,7 @@ test('research is a mission of that kind, and shows its settings, branches and s
 })
 
 /** Promise 4.7: An impossible research request returns a problem document that names the fix. */
-test('what research cannot be is a problem document that says what would be right', async () => {
+test('an impossible research request returns a problem document with the fix', async () => {
   await using service = await startService({
     config: {
       agents: {

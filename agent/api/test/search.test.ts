@@ -1,4 +1,4 @@
-/** Contract 4.16 and 4.17: what is found, by whom, and the stream that tells which sessions changed. */
+/** Contract 4.16 and 4.17: search results, their permissions, and the stream of session changes. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ async function find(service: Service, query: string, token = service.adminToken,
   return { status, ids: (json as Found).results?.map(({ session }) => session.id), json }
 }
 
-test('a search finds what was said, says where, and its filters are those of the listing', async () => {
+test('a search returns matches with their position, and accepts the filters of the listing', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.say(id, 'count the Äpfel of the orchard')
@@ -36,7 +36,7 @@ test('a search finds what was said, says where, and its filters are those of the
 })
 
 /** Promise 4.16: No search finds words of another user's session. */
-test('nobody finds a word of somebody else, whichever way they ask', async () => {
+test('a search finds no words of another user’s session, with any query', async () => {
   await using service = await startService()
   const { token: owner } = await service.addUser()
   const id = await service.newSession(owner)
@@ -63,7 +63,7 @@ test('nobody finds a word of somebody else, whichever way they ask', async () =>
 })
 
 /** Promise 4.17: The session stream sends each change only to principals who may see the session. */
-test('the stream tells each change of a session that its reader may see, and of no other', async () => {
+test('the stream sends each change of sessions that its reader may see, and no other', async () => {
   await using service = await startService()
   const { token } = await service.addUser()
   const own = await openStream(service, '/v1/sessions/stream', { token })
@@ -86,7 +86,7 @@ test('the stream tells each change of a session that its reader may see, and of 
   for (const stream of [own, all]) stream.close()
 })
 
-test('changes of one moment are told once', async () => {
+test('concurrent changes are sent together', async () => {
   await using service = await startService()
   const stream = await openStream(service, '/v1/sessions/stream')
   await stream.until(({ text }) => text().includes('event: opened'))
@@ -101,7 +101,7 @@ test('changes of one moment are told once', async () => {
   stream.close()
 })
 
-test('administrators see what their organisation used, and nobody else does', async () => {
+test('only administrators see the usage of their organisation', async () => {
   await using service = await startService()
   const { user, token } = await service.addUser()
   const id = await service.newSession(token)

@@ -1,10 +1,10 @@
-/** Contract 3.8, 5.3: where a service-account token is accepted. */
+/** Contract 3.8, 5.3: the routes that accept a service account token. */
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
 /** Promise 5.3: A service account can read the stream below `/v1/api`. */
-test('a service account reads the stream under /v1/api/', async () => {
+test('a service account can read the stream below /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')
@@ -21,7 +21,7 @@ test('a service account reads the stream under /v1/api/', async () => {
 })
 
 /** Promise 3.8: A service account cannot poll, and `/v1/api` has no poll route. */
-test('rejects a service token on the poll route, which has no alias', async () => {
+test('rejects a service account token on the poll route, which has no alias', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')
@@ -32,7 +32,7 @@ test('rejects a service token on the poll route, which has no alias', async () =
 })
 
 /** Promise 5.3: A service token is rejected outside `/v1/api`. */
-test('a service token is refused outside /v1/api/', async () => {
+test('rejects a service account token outside /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')
@@ -50,7 +50,7 @@ test('a service token is refused outside /v1/api/', async () => {
   expect((await service.call('/v1/api/admin/users', { token })).status).toBe(404)
 })
 
-test('a user token works under /v1/api/ too', async () => {
+test('a user token also works below /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addUser()
   const id = await service.newSession(token)
@@ -76,7 +76,7 @@ test('revoking an account ends its requests and its open streams at once', async
   )
 })
 
-test('an expired account is refused, and a token is shown once and stored as a hash', async () => {
+test('an expired account is rejected, and a token is shown once and stored as a hash', async () => {
   await using service = await startService()
   const { json } = await service.call('/v1/admin/service-accounts', {
     method: 'POST',
@@ -92,7 +92,7 @@ test('an expired account is refused, and a token is shown once and stored as a h
   expect([late.status, late.json.code]).toEqual([401, 'token_expired'])
 })
 
-test('an account sees what it made, and with the scope org the whole organisation', async () => {
+test('an account sees its own sessions, and with the scope org those of the organisation', async () => {
   await using service = await startService()
   const own = await service.addServiceAccount()
   const org = await service.addServiceAccount({ scope: 'org' })
@@ -103,7 +103,7 @@ test('an account sees what it made, and with the scope org the whole organisatio
   expect((await service.call('/v1/api/sessions', { token: org.token })).json.sessions).toHaveLength(1)
 })
 
-test('a name that a live service account has is refused, and free again once that one is revoked', async () => {
+test('the name of an active service account is rejected, and free again after revocation or expiry', async () => {
   await using service = await startService()
   const make = () =>
     service.call('/v1/admin/service-accounts', {

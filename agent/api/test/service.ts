@@ -1,5 +1,6 @@
 /**
- * A running service for a test: its own store in its own folder, an admin, and ways to call it as somebody.
+ * A running service for a test: its own store in its own folder, an administrator, and ways to call it as
+ * different accounts.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -35,16 +36,16 @@ export type Service = AsyncDisposable & {
   /** The administrator of the first organisation. */
   admin: UserRow
   adminToken: string
-  /** A fresh token of the administrator, after time has passed. */
+  /** A fresh token of the administrator, for use after time has passed. */
   mintAdmin(): Promise<string>
   logged: { level: string; message: string; fields: Record<string, unknown> | undefined }[]
-  /** Time passes. */
+  /** Advances the time. */
   advance(ms: number): void
-  /** Somebody sets the clock: dates jump, and no time passes. */
+  /** Sets the clock: dates jump, and no time passes. */
   step(ms: number): void
   now(): number
   call(path: string, init?: CallInit): Promise<Answer>
-  /** A second organisation: the service itself never makes one. */
+  /** Adds a second organisation: the service itself never creates one. */
   addOrganisation(): string
   addUser(
     email?: string,
@@ -73,7 +74,7 @@ export async function startService({
   >
 > = {}): Promise<Service> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
-  // The clock of the service stands still unless a test moves it.
+  // The clock of the service stands still unless a test advances it.
   const startedAt = Date.now()
   let passed = 0
   let set = 0
@@ -212,7 +213,7 @@ export async function startService({
   }
 }
 
-/** Refusals that every path has, whatever is there: no such route, no such method. */
+/** Rejections that every path may return: no such route, no such method. */
 const OF_PATHS = [404, 405]
 const OPERATIONS = Object.entries(openapiDocument().paths).map(([path, methods]) => ({
   pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(?:\\?|$)`),
@@ -220,7 +221,7 @@ const OPERATIONS = Object.entries(openapiDocument().paths).map(([path, methods])
   methods,
 }))
 
-/** Every refusal of a route that a test meets stands in the OpenAPI document. */
+/** Every rejection that a test receives must be in the OpenAPI document. */
 function checkDocumented(method: string, path: string, status: number): void {
   const [found] = OPERATIONS.filter(({ pattern }) => pattern.test(path)).toSorted((a, b) => b.fixed - a.fixed)
   const responses = found?.methods[method === 'HEAD' ? 'get' : method.toLowerCase()]?.responses

@@ -10,7 +10,7 @@ const types = async (service: Service, id: string) =>
   (await service.store.read(id, 0, 100)).map(({ type }) => type)
 
 /** Promise 6.4: A message's response contains the message's own id, also for `/stop`. */
-test('a /stop answers with the id of its message, as every message does, and the stop comes after it', async () => {
+test('/stop returns the id of its message like every message, and the stop event follows it', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.say(id, 'go')
@@ -62,7 +62,7 @@ test('a session has exactly the documented fields', async () => {
   })
 })
 
-test('pause, resume, retry, stop and rename each write their event, and a wrong state is 409', async () => {
+test('pause, resume, stop and rename each write their event, and a wrong state returns 409', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const at = `/v1/sessions/${id}`
@@ -87,7 +87,7 @@ test('pause, resume, retry, stop and rename each write their event, and a wrong 
   })
 })
 
-test('sessions are listed newest first in pages, archived ones only when asked for', async () => {
+test('sessions are listed newest first in pages, and archived ones only on request', async () => {
   await using service = await startService()
   const made: string[] = []
   for (let n = 0; n < 5; n++) made.unshift(await service.newSession())
@@ -108,7 +108,7 @@ test('sessions are listed newest first in pages, archived ones only when asked f
   ).toEqual([made[1]])
 })
 
-test('a goal over HTTP is clamped and kept; several are all or none', async () => {
+test('a goal over HTTP is clamped and stored, and a batch of events is atomic', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const goal = {
@@ -136,7 +136,7 @@ test('a goal over HTTP is clamped and kept; several are all or none', async () =
   expect(second.json.detail).toContain('/goal clear')
 })
 
-test("a candidate text for a skill is checked as a whole; other metadata is the sender's own", async () => {
+test("a candidate text for a skill is validated, and other metadata is stored unchanged", async () => {
   await using service = await startService()
   const id = await service.newSession()
   const send = (metadata: Record<string, unknown>) =>
@@ -149,7 +149,7 @@ test("a candidate text for a skill is checked as a whole; other metadata is the 
   expect(JSON.parse(record?.json ?? '').data.metadata).toEqual({ skill_override: override, mine: 1 })
 })
 
-test('an answer can be rated by a user or a judge, anything else cannot', async () => {
+test('a user or a judge can rate an answer, and other events cannot be rated', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.say(id, 'hello')
@@ -192,7 +192,7 @@ test('an answer can be rated by a user or a judge, anything else cannot', async 
 
 const shape = (nodes: { id: string; depth: number }[]) => nodes.map(({ id, depth }) => [id, depth])
 
-test('the tree is seen from every member, the children from their parent', async () => {
+test('every member returns the whole tree, and the children come from their parent', async () => {
   await using service = await startService()
   const root = await service.newSession()
   const first = await spawn(service, root, 'first')
@@ -212,7 +212,7 @@ test('the tree is seen from every member, the children from their parent', async
   expect(shape((await service.call(`/v1/sessions/${first}/children`)).json.children)).toEqual([[grand, 2]])
 })
 
-test('artifacts are listed with metadata and fetched one by one; the disclosure is confirmed by a user', async () => {
+test('artifacts are listed with metadata and fetched one by one, and a user confirms the disclosure', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.store.commit({
@@ -242,7 +242,7 @@ test('artifacts are listed with metadata and fetched one by one; the disclosure 
  * Promise 4.21: A client cannot create a session that appears to come from a platform, a parent or a
  * schedule.
  */
-test('a caller names its session by what it is, and not by what the service creates itself', async () => {
+test('a client cannot use a channel name that is reserved for the service', async () => {
   await using service = await startService()
   const create = (channel: string) => post(service, '/v1/sessions', { channel })
   for (const channel of ['web', 'cli', 'acp', 'api', 'my-client_2'])

@@ -9,7 +9,7 @@ const pathOf = (cursors: Record<string, number>): string =>
   `/v1/stream?sessions=${Object.entries(cursors)
     .map(entry => entry.join(':'))
     .join(',')}`
-/** The frames that carry events of one session. */
+/** The frames that contain events of one session. */
 const framesOf = (stream: Stream, id: string) =>
   stream.frames().filter(frame => frame.id !== null && frame.data.includes(`"session_id":"${id}"`))
 const idsOf = (stream: Stream, id: string): number[] => framesOf(stream, id).map(frame => Number(frame.id))
@@ -19,7 +19,7 @@ const named = (stream: Stream, name: string) =>
     .filter(({ id, event }) => id === null && event === name)
     .map(({ data }) => JSON.parse(data))
 
-/** The server of the tests that end no login and fill no log. */
+/** For tests that end no login and fill no log. */
 let service: Service
 beforeAll(async () => {
   service = await startService()
@@ -62,7 +62,7 @@ test('with changes=true the shared stream also sends changes of sessions and of 
 })
 
 /** Promise 4.22, 4.2: The shared stream refuses a session of another tenant and continues with the others. */
-test('the shared stream refuses a session of another tenant as one that does not exist', async () => {
+test('the shared stream rejects a session of another tenant like a missing one', async () => {
   const { token } = await service.addUser()
   const [foreign, own] = [await service.newSession(), await service.newSession(token)]
   await service.say(foreign, 'secret')
@@ -80,7 +80,7 @@ test('the shared stream refuses a session of another tenant as one that does not
   stream.close()
 })
 
-test('the shared stream rejects a query that names nothing, a session twice, or too many', async () => {
+test('the shared stream rejects an empty query, a repeated session, and too many sessions', async () => {
   const many = Array.from({ length: 101 }, (_, at) => `s${at}:0`).join(',')
   for (const query of ['', '?changes=false', '?sessions=a', '?sessions=a:-1', '?sessions=a:0,a:1'])
     expect([query, (await service.call(`/v1/stream${query}`)).status]).toEqual([query, 400])
@@ -90,7 +90,7 @@ test('the shared stream rejects a query that names nothing, a session twice, or 
 })
 
 /** Promise 4.22: The shared stream ends with its login. */
-test('the shared stream ends when its login is revoked, and drains as every stream does', async () => {
+test('the shared stream ends when its login is revoked, and drains like every stream', async () => {
   await using service = await startService()
   const { user } = await service.addUser('carol@example.org')
   const { json: tokens } = await service.call('/v1/auth/login', {
@@ -114,14 +114,14 @@ test('the shared stream ends when its login is revoked, and drains as every stre
 })
 
 /** Promise 4.22, 3.6: A stalled shared stream is disconnected and loses no event on resume. */
-test('a shared stream that takes nothing and lacks more than 1 MiB of its logs together is cut off', async () => {
+test('a shared stream that stalls with more than 1 MiB of its logs unsent is disconnected', async () => {
   await using service = await startService({ tuning: { stallMs: 500, tickMs: 50 } })
   const cursors: Record<string, number> = {}
   for (let n = 0; n < 4; n++) cursors[await service.newSession()] = 0
   const stalled = await openStream(service, pathOf(cursors))
   await stalled.until(({ text }) => text().includes('event: opened'))
   stalled.pause()
-  // The kernel takes some megabytes before the connection is full.
+  // The kernel buffers some megabytes before the connection is full.
   for (const id of Object.keys(cursors))
     for (let n = 0; n < 25; n++)
       await service.store.commit({
@@ -131,7 +131,7 @@ test('a shared stream that takes nothing and lacks more than 1 MiB of its logs t
   await expect.poll(async () => (await service.call('/metrics')).text).toContain('cairn_open_streams 0\n')
   stalled.resume()
   expect((await stalled.ended).clean).toBe(false)
-  // Each log arrived as an unbroken beginning, so the cursors lose nothing.
+  // Each log arrived as a gapless prefix, so the cursors lose nothing.
   for (const id of Object.keys(cursors))
     expect(idsOf(stalled, id)).toEqual(idsOf(stalled, id).map((_, at) => at + 1))
 })

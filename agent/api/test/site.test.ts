@@ -1,4 +1,4 @@
-/** What lies outside /v1: probes, metrics, the web UI and the headers that guard it. */
+/** Routes outside /v1: probes, metrics, the web UI and its security headers. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ async function builtUi(): Promise<{ dir: string } & AsyncDisposable> {
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true }) }
 }
 
-test('the UI is served for every address that it routes itself, its assets for ever', async () => {
+test('the UI is served for every path that it routes itself, and its assets are cached forever', async () => {
   await using ui = await builtUi()
   await using service = await startService({ webRoot: ui.dir })
   for (const path of ['/', '/sessions/abc', '/login']) {
@@ -52,7 +52,7 @@ test('the UI is served for every address that it routes itself, its assets for e
   expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', '32'])
 })
 
-test('text is compressed for those who take it, and says so to caches', async () => {
+test('text is compressed if the client accepts it, with a Vary header for caches', async () => {
   await using service = await startService()
   const plain = await service.call('/docs', { token: null, headers: { 'accept-encoding': 'identity' } })
   const small = await service.call('/docs', { token: null, headers: { 'accept-encoding': 'br, gzip' } })
@@ -64,13 +64,13 @@ test('text is compressed for those who take it, and says so to caches', async ()
   expect(small.text).toBe(plain.text)
 })
 
-test('without a built UI a page says so', async () => {
+test('without a built UI a page reports that', async () => {
   await using service = await startService()
   const { status, text } = await service.call('/', { token: null })
   expect([status, text.includes('The web UI is not built')]).toEqual([503, true])
 })
 
-test('the probes tell life from readiness', async () => {
+test('the probes distinguish liveness from readiness', async () => {
   await using service = await startService()
   expect((await service.call('/readyz', { token: null })).status).toBe(200)
   const list = service.store.listSessions
@@ -86,7 +86,7 @@ test('the probes tell life from readiness', async () => {
 })
 
 /** Promise 4.11: A server that cannot write is not ready and becomes ready again by itself. */
-test('readyz is false while writes are refused and true again with the first that is taken, by itself', async () => {
+test('readyz returns 503 while writes fail, and recovers by itself with the first success', async () => {
   await using service = await startService()
   const ready = async () => (await service.call('/readyz', { token: null })).status
   const { probe } = service.store
@@ -96,14 +96,14 @@ test('readyz is false while writes are refused and true again with the first tha
     return Promise.reject(new AppError('storage', 'no space left on device'))
   }
   await expect.poll(ready).toBe(503)
-  // However many ask, the disk is written to once in a while.
+  // Frequent probes cause few disk writes.
   for (let n = 0; n < 20; n++) expect(await ready()).toBe(503)
   expect(probes).toBeLessThan(20)
   service.store.probe = probe
   await expect.poll(ready).toBe(200)
 })
 
-test('readyz is false as soon as a drain is announced, while everything else goes on', async () => {
+test('readyz returns 503 as soon as a drain is announced, while other routes continue', async () => {
   await using service = await startService()
   expect((await service.call('/readyz', { token: null })).status).toBe(200)
   service.api.announceDrain()
@@ -115,7 +115,7 @@ test('readyz is false as soon as a drain is announced, while everything else goe
 
 const STATS = { active_turns: 3, code_runs: 1, browsers: 2, proxy_connections: 9, proxy_refusals: 5 }
 
-test('metrics count by route and status, and name no session, path or token', async () => {
+test('metrics count by route and status, and contain no session, path or token', async () => {
   const registry = createRegistry()
   await using service = await startService({ metrics: registry, harnessStats: () => STATS })
   const store = meterStore(service.store, registry)
@@ -145,7 +145,7 @@ const RESULT = {
   output_tokens: 0,
 }
 
-test('metrics count the runs of coding agents by how they ended', async () => {
+test('metrics count coding runs by outcome', async () => {
   const registry = createRegistry()
   const committed = { events: [], last_id: 0 }
   const store = meterStore({ commit: () => Promise.resolve(committed) } as unknown as LogStore, registry)
@@ -156,7 +156,7 @@ test('metrics count the runs of coding agents by how they ended', async () => {
     expect(text).toContain(`cairn_code_runs_total{${line}`)
 })
 
-test('about names the agents, the demo, what a person is told and what commands run in', async () => {
+test('about returns the agents, the demo flag, the disclosure and the sandbox of commands', async () => {
   await using service = await startService({
     demo: true,
     config: { agents: { coder: { model: 'openai/x' } }, disclosure: { level: 'basic' } },

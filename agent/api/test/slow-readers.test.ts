@@ -1,6 +1,5 @@
 /**
- * Contract 3: a reader that takes nothing costs a cursor, and is cut off when it lacks more than a
- * mebibyte.
+ * Contract 3: a stalled reader costs only a cursor, and is disconnected when more than a mebibyte is unsent.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syntheticMessage } from '@cairn/sessions'
@@ -36,7 +35,7 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
   stalled.resume()
   expect((await stalled.ended).clean).toBe(false)
   const seen = stalled.ids()
-  // What it did get is an unbroken beginning, and its cursor brings the rest.
+  // What it received is a gapless prefix, and its cursor brings the rest.
   expect(seen).toEqual(seen.map((_, at) => at + 1))
   expect(seen.length).toBeLessThan(count)
   const again = await openStream(service, `${path}?after=${seen.length}`)
@@ -45,7 +44,7 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
   for (const stream of [again, ...others]) stream.close()
 })
 
-test('a slow reader of a long history is not cut off while it takes something', async () => {
+test('a slow reader of a long history stays connected while it makes progress', async () => {
   await using service = await startService({ tuning: { stallMs: 2000, tickMs: 50 } })
   const id = await service.newSession()
   for (let n = 0; n < 40; n++)
@@ -58,7 +57,7 @@ test('a slow reader of a long history is not cut off while it takes something', 
     await stream.until(({ lastId }) => lastId() >= stop * 25)
     stream.pause()
     await service.say(id, 'meanwhile')
-    // Eight of them are longer than the server waits for one who takes nothing, and each is much shorter.
+    // Eight pauses exceed the stall limit of the server, and each is much shorter.
     await sleep(400)
     stream.resume()
   }

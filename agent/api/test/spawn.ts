@@ -6,7 +6,7 @@ import type { Service } from './service.ts'
 
 const coordination = writer('coordination')
 
-/** A child of that session, as the harness makes one. */
+/** A child of that session, as the harness creates one. */
 export async function spawn(service: Service, parent_id: string, goal: string): Promise<string> {
   const child_id = randomUUID()
   const parent = await service.store.getSession(parent_id)

@@ -1,4 +1,4 @@
-/** A reader of event streams for tests: raw bytes of the body as they came, and the frames in them. */
+/** A reader of event streams for tests: the raw bytes of the body, and the frames in them. */
 import { request, type IncomingMessage } from 'node:http'
 import type { Service } from './service.ts'
 
@@ -10,14 +10,13 @@ export type Stream = {
   text(): string
   frames(): Frame[]
   ids(): number[]
-  /** Id of the newest whole frame; cheap to ask for after every piece. */
+  /** Id of the newest complete frame; cheap to read after every piece. */
   lastId(): number
   /**
-   * Resolves when the condition holds; it is looked at after every piece. Rejects when the stream ends
-   * before.
+   * Resolves when the condition holds, which is checked after every piece. Rejects if the stream ends before.
    */
   until(condition: (stream: Stream) => boolean): Promise<void>
-  /** Resolves when the server has ended it; `clean` when the body was complete. */
+  /** Resolves when the server has ended it; `clean` if the body was complete. */
   ended: Promise<{ clean: boolean }>
   pause(): void
   resume(): void
@@ -66,7 +65,7 @@ export function openStream(
       response.on('error', () => {})
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        // Line by line, and of a long one only its beginning: a record may have megabytes.
+        // Line by line, and only the beginning of a long one: a record may have megabytes.
         const text = piece.toString('latin1')
         for (let from = 0; from < text.length;) {
           const end = text.indexOf('\n', from)
@@ -82,7 +81,7 @@ export function openStream(
       })
       const text = (): string => Buffer.concat(pieces).toString()
       let lastId = 0
-      /** The line and the id of the block that are not whole yet. */
+      /** The line and the id of the incomplete block. */
       let line = ''
       let openId = 0
       const stream: Stream = {

@@ -1,4 +1,4 @@
-/** Contract 3: what a stream begins with, what keeps it alive, and how it ends. */
+/** Contract 3: how a stream starts, stays alive and ends. */
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { createLoginLink } from '../src/index.ts'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
-test('a stream begins with retry and a comment, and its headers forbid buffering and changing it', async () => {
+test('a stream starts with retry and a comment, and its headers forbid buffering and transforming it', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.say(id, 'a\nb\r\nc')
@@ -23,7 +23,7 @@ test('a stream begins with retry and a comment, and its headers forbid buffering
 })
 
 /** Promise 3.5: Every block of a stream has data, so no client delivers an empty event. */
-test('every block of a stream carries data, so that no client hands out an event that is none', async () => {
+test('every block of a stream contains data, so that no client emits an empty event', async () => {
   await using service = await startService({ tuning: { heartbeatMs: 60, tickMs: 20 } })
   const id = await service.newSession()
   for (const path of [`/v1/sessions/${id}/events`, '/v1/inbox/stream']) {
@@ -42,7 +42,7 @@ test('every block of a stream carries data, so that no client hands out an event
   }
 })
 
-test('a comment is sent whenever no byte went out for the interval', async () => {
+test('a comment is sent after each interval without output', async () => {
   await using service = await startService({ tuning: { heartbeatMs: 60, tickMs: 20 } })
   const id = await service.newSession()
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
@@ -54,7 +54,7 @@ test('a comment is sent whenever no byte went out for the interval', async () =>
 })
 
 /** Promise 3.5: A draining server ends its streams cleanly. */
-test('draining ends every stream with a comment and a complete body, and refuses new ones', async () => {
+test('draining ends every stream with a comment and a complete body, and rejects new ones', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const streams = await Promise.all(
@@ -71,14 +71,14 @@ test('draining ends every stream with a comment and a complete body, and refuses
     expect((await stream.ended).clean).toBe(true)
     expect(stream.text().endsWith(': draining\n')).toBe(true)
   }
-  // A connection on which nothing was asked ends, and a new one is refused.
+  // An idle connection ends, and a new one is refused.
   await ended
   await drained
   await expect(once(connect(service.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
 })
 
 /** Promise 4.4: One principal cannot occupy all streams. */
-test('a principal has so many streams open and no more, and closing one lets another open', async () => {
+test('a principal has a maximum number of streams, and closing one allows another', async () => {
   await using service = await startService({ config: { limits: { streams_per_principal: 3 } } })
   const machine = await service.addServiceAccount()
   const id = await service.newSession(machine.token, '/v1/api/sessions')
@@ -96,7 +96,7 @@ test('a principal has so many streams open and no more, and closing one lets ano
     '5',
   ])
   expect(refused.json.detail).toContain('limits.streams_per_principal')
-  // Others have their own.
+  // Other principals have their own limit.
   const other = await open(service.adminToken)
   expect(other.status).toBe(200)
   mine[0]?.close()
@@ -110,7 +110,7 @@ test('a principal has so many streams open and no more, and closing one lets ano
   for (const stream of [...mine, other]) stream.close()
 })
 
-test('a client of HTTP/1.0 gets the stream without chunks', async () => {
+test('an HTTP/1.0 client gets the stream without chunks', async () => {
   await using service = await startService()
   const id = await service.newSession()
   await service.say(id, 'old')
@@ -128,7 +128,7 @@ test('a client of HTTP/1.0 gets the stream without chunks', async () => {
   expect(body.join('')).toMatch(/^retry: 2000\n: connected\nid: 1\nevent: user\.message\ndata: \{/)
 })
 
-test('HEAD answers as GET does, without the stream; preflight requests find none', async () => {
+test('HEAD returns the headers of GET without the stream, and CORS preflight requests are rejected', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const head = await service.call(`/v1/sessions/${id}/events`, { method: 'HEAD' })
@@ -144,7 +144,7 @@ test('HEAD answers as GET does, without the stream; preflight requests find none
   }
 })
 
-test('a stream survives the end of its access token, and ends when its login is revoked', async () => {
+test('a stream outlives its access token, and ends when its login is revoked', async () => {
   await using service = await startService()
   const { user } = await service.addUser('carol@example.org')
   const { json: tokens } = await service.call('/v1/auth/login', {

@@ -1,4 +1,4 @@
-/** Contract 14.15: the routes of tasks. What answers and cancels mean is told by the harness's tests. */
+/** Contract 14.15: the task routes. The tests of the harness cover answers and cancellations. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { addBlockedTask as block } from './blocked-task.ts'
@@ -7,7 +7,7 @@ import { type Service, startService } from './service.ts'
 const post = (service: Service, path: string, body: unknown, token?: string) =>
   service.call(path, { method: 'POST', body, ...(token === undefined ? {} : { token }) })
 
-test('the tasks of a session are listed, a blocked one is answered once, and the second is told who was first', async () => {
+test('the tasks of a session are listed, and a second answer to a blocked one names the first decider', async () => {
   await using service = await startService()
   const owner = await service.newSession()
   const { task_id, worker_id } = await block(service, owner)
@@ -39,7 +39,7 @@ test('the tasks of a session are listed, a blocked one is answered once, and the
   ])
 })
 
-test('a task is cancelled once, and its session is told', async () => {
+test('a task is cancelled once, and its session gets an event', async () => {
   await using service = await startService()
   const owner = await service.newSession()
   const { task_id, worker_id } = await block(service, owner)
@@ -57,7 +57,7 @@ test('a task is cancelled once, and its session is told', async () => {
   expect(json.events).toMatchObject([{ type: 'worker.failed', data: { task_id, cause: 'cancelled' } }])
 })
 
-test('tasks of others, and tasks that are not there, are a 404', async () => {
+test('foreign and missing tasks return 404', async () => {
   await using service = await startService()
   const { token } = await service.addUser('bob@example.org')
   const owner = await service.newSession()

@@ -1,6 +1,6 @@
 /**
- * Contract 4: what belongs to another answers 404, never 403. Generated from the route table, so no
- * route can be forgotten.
+ * Contract 4: resources of another tenant return 404, never 403. Generated from the route table, so that no
+ * route is missed.
  */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import { defineMission, createActionItem } from '@cairn/sessions'
@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { addBlockedTask } from './blocked-task.ts'
 import { startService, type Service } from './service.ts'
 
-/** A body that fits each route, so that it is the guard that refuses and not the schema. */
+/** A valid body for each route, so that the guard rejects the request and not the schema. */
 const BODIES: Partial<Record<RouteName, unknown>> = {
   renameSession: { title: 'Mine now' },
   forkSession: { event_id: 1 },
@@ -30,7 +30,7 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   changeSchedule: { name: 'Mine now' },
 }
 const routes = (Object.keys(ROUTES) as RouteName[]).map(name => [name, ROUTES[name] as Route] as const)
-/** Routes about a session, an inbox item or a task: the ones that somebody else could reach for. */
+/** Routes of a session, an inbox item or a task: the ones that another tenant could try to reach. */
 const owned = routes.filter(([, route]) =>
   /\{(?:id|item_id|task_id|mission_id|schedule_id)\}/.test(route.path),
 )
@@ -92,7 +92,7 @@ async function foreigners(service: Service): Promise<[who: string, token: string
 }
 
 /** Promise 4.2: Every route returns 404 for resources of another tenant. */
-test('every route of a session, an inbox item or a task answers 404 to everyone whose it is not, and changes nothing', async () => {
+test('every route of a session, an inbox item or a task returns 404 to another tenant and changes nothing', async () => {
   await using service = await startService()
   const target = await withItem(service)
   const before = await service.store.read(target.id, 0, 100)
@@ -116,13 +116,13 @@ test('every route of a session, an inbox item or a task answers 404 to everyone 
   expect((await service.store.coordination.task(target.task))?.status).toBe('blocked')
 })
 
-/** An answer without what names the request. */
+/** An answer without the parts that identify the request. */
 const strip = ({ status, json }: { status: number; json: Record<string, unknown> }, id: string) => [
   status,
   { ...json, request_id: '', detail: String(json['detail']).replace(id, 'ID') },
 ]
 
-test('an unknown session answers exactly as a foreign one', async () => {
+test('an unknown session returns exactly the response of a foreign one', async () => {
   await using service = await startService()
   const target = await withItem(service)
   const { token } = await service.addUser()
@@ -132,7 +132,7 @@ test('an unknown session answers exactly as a foreign one', async () => {
   )
 })
 
-test('listings show nothing of others', async () => {
+test('listings contain nothing of other tenants', async () => {
   await using service = await startService()
   await withItem(service)
   for (const [who, token, prefixes] of await foreigners(service)) {
@@ -150,7 +150,7 @@ test('an administrator sees the sessions of their organisation', async () => {
   expect((await service.call(`/v1/inbox/${item}`)).status).toBe(200)
 })
 
-test('no route answers anybody who has not said who they are, the public ones excepted', async () => {
+test('every route but the public ones rejects an unauthenticated request', async () => {
   await using service = await startService()
   const target = await withItem(service)
   for (const [name, route] of routes) {
@@ -168,7 +168,7 @@ test('no route answers anybody who has not said who they are, the public ones ex
   }
 })
 
-test('administrators only: the routes of users and service accounts', async () => {
+test('only administrators may use the routes of users and service accounts', async () => {
   await using service = await startService()
   const { token } = await service.addUser()
   for (const [name, route] of routes.filter(([, route]) => route.access === 'admin')) {
@@ -183,7 +183,7 @@ test('administrators only: the routes of users and service accounts', async () =
   }
 })
 
-test('users and service accounts of another organisation do not exist for its administrators', async () => {
+test('an administrator cannot reach users and service accounts of another organisation', async () => {
   await using service = await startService()
   const org_id = service.addOrganisation()
   const { token } = await service.addUser(undefined, { admin: true, org_id })
@@ -205,7 +205,7 @@ test('users and service accounts of another organisation do not exist for its ad
     expect(listed).not.toContain(foreign)
 })
 
-test('a filter by somebody else’s session finds nothing of it', async () => {
+test('a filter by another tenant’s session returns nothing', async () => {
   await using service = await startService()
   const { id } = await withItem(service)
   for (const [who, token, prefixes] of await foreigners(service)) {
@@ -214,14 +214,14 @@ test('a filter by somebody else’s session finds nothing of it', async () => {
   }
 })
 
-test('every name in the path of a route is one that these tests put a foreign id in', () => {
+test('these tests cover every parameter in the path of a route', () => {
   const names = new Set(
     routes.flatMap(([, route]) => [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)),
   )
   expect([...names].toSorted()).toEqual([
     'account_id',
     'artifact_id',
-    // These, and link_id and sender, are of connections and linked accounts: channels.test.ts.
+    // These, and link_id and sender, belong to connections and linked accounts: channels.test.ts.
     'channel_id',
     'delivery_id',
     'event_id',
@@ -230,7 +230,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'item_id',
     'link_id',
     'mission_id',
-    // Of a notice that was given up: notices.test.ts.
+    // Of an abandoned notification: notices.test.ts.
     'notice_id',
     'schedule_id',
     'sender',
@@ -239,7 +239,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'tool_call_id',
     'user_id',
   ])
-  // The first names of the others stand behind a session's id.
+  // The others that are not replaced here follow a session id.
   expect(
     routes.filter(
       ([, route]) =>

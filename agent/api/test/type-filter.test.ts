@@ -1,12 +1,10 @@
-/**
- * Contract 3.3: there is no server-side type filter; `type` is ignored, not refused.
- */
+/** Contract 3.3: there is no server-side type filter; `type` is ignored, not rejected. */
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
 /** Promise 3.3: A `type` parameter changes no byte of a poll response. */
-test('a type parameter changes no byte of the poll answer', async () => {
+test('a type parameter changes no byte of the poll response', async () => {
   await using service = await startService()
   const id = await service.newSession()
   for (const text of ['one', 'two', 'three']) await service.say(id, text)
@@ -21,7 +19,7 @@ test('a type parameter changes no byte of the poll answer', async () => {
 })
 
 /** Promise 3.3: A `type` parameter changes no byte of the stream. */
-test('a type parameter changes no byte of the stream, on either of its routes', async () => {
+test('a type parameter changes no byte of the stream on either route', async () => {
   await using service = await startService()
   const id = await service.newSession()
   for (const text of ['one', 'two', 'three']) await service.say(id, text)

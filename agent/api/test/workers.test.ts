@@ -1,4 +1,4 @@
-/** Contract 4 and 14.4: the workers below a session, and where a session stands in its tree. */
+/** Contract 4 and 14.4: the workers below a session, and the position of a session in its tree. */
 import { randomUUID } from 'node:crypto'
 import { createGateItem } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const gate = () =>
   )
 
 /** Promise 4.13: A reader of a session can list all workers below it with their states. */
-test('the workers below a session are listed with how each stands, a page at a time', async () => {
+test('the workers below a session are listed in pages with their states', async () => {
   await using service = await startService()
   const root = await service.newSession()
   const lead = await spawn(service, root, 'lead the others')
@@ -73,7 +73,7 @@ test('the workers below a session are listed with how each stands, a page at a t
 })
 
 /** Promise 4.13: A session record contains its position in its tree. */
-test('a session says where it stands in its tree, and the list can be of roots or of one parent', async () => {
+test('a session has its position in the tree, and listings filter by root or parent', async () => {
   await using service = await startService()
   const root = await service.newSession()
   const child = await spawn(service, root, 'count the eggs')
@@ -95,7 +95,7 @@ test('a session says where it stands in its tree, and the list can be of roots o
 })
 
 /** Promise 4.13: The inbox of a root session lists the items of its workers. */
-test('an approval of a worker is listed for its root, and names it', async () => {
+test('an approval of a worker is listed for its root and names the worker', async () => {
   await using service = await startService()
   const root = await service.newSession()
   const child = await spawn(service, root, 'count the eggs')

@@ -1,4 +1,4 @@
-/** Contract 4: what a person puts into a workspace, and files as they were before a call changed them. */
+/** Contract 4: uploads of a person into a workspace, and files as they were before a call changed them. */
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { startService } from './service.ts'
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 /** Promise 4.14: An uploaded file stays inside the workspace and replaces no file. */
-test('an upload lies below uploads, replaces nothing, and leads nowhere else', async () => {
+test('an upload is stored below uploads, replaces no file, and stays in the workspace', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const put = (filename: string, content: string) =>
@@ -23,7 +23,7 @@ test('an upload lies below uploads, replaces nothing, and leads nowhere else', a
   expect(await readFile(join(root, 'uploads', 'notes.md'), 'utf8')).toBe('one')
   expect((await put('../../x', base64('x'))).json.path).toMatch(/^uploads\/[^/]+$/)
   expect((await put('a', 'not base64!')).status).toBe(422)
-  // A link in the place of the folder is not followed out of the workspace.
+  // A link instead of the folder is not followed out of the workspace.
   const other = await service.newSession()
   await mkdir(join(service.dir, 'workspaces', other), { recursive: true })
   await symlink(service.dir, join(service.dir, 'workspaces', other, 'uploads'))
@@ -35,7 +35,7 @@ test('an upload lies below uploads, replaces nothing, and leads nowhere else', a
 })
 
 /** Promise 4.14: A checkpoint shows only files of its own session, as they were. */
-test('a checkpoint shows its files as they were; anything else is not there', async () => {
+test('a checkpoint returns its files as they were, and nothing else', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const folder = join(service.dir, 'checkpoints', id)
@@ -64,7 +64,7 @@ test('a checkpoint shows its files as they were; anything else is not there', as
     ],
   })
   for (const other of ['0'.repeat(64), '..%2F..', 'x']) expect((await read(other)).status, other).toBe(404)
-  // A content that is no manifest, and the checkpoint of another session.
+  // A content that is not a manifest, and the checkpoint of another session.
   expect((await read(text)).status).toBe(404)
   expect((await read(hash, await service.newSession())).status).toBe(404)
 })

@@ -1,4 +1,4 @@
-/** Contract 4: files of a workspace are shown, and nothing outside it whatever lies in it. */
+/** Contract 4: files of a workspace are returned, and nothing outside it, whatever the workspace contains. */
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ async function withWorkspace() {
   return { service, id, root, file, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-test('a file is shown as text, an image as base64, long text cut and marked', async () => {
+test('a file is returned as text, an image as base64, and long text truncated and marked', async () => {
   await using at = await withWorkspace()
   expect((await at.file('src/main.txt')).json).toEqual({
     path: 'src/main.txt',
@@ -75,7 +75,7 @@ test('no path and no link leads out of the workspace', async () => {
   expect((await at.file('inside.txt')).json.content).toBe('héllo\n')
 })
 
-test('the tree lists files and folders, follows no link, and is cut at its limits', async () => {
+test('the tree lists files and folders, follows no link, and is truncated at its limits', async () => {
   await using at = await withWorkspace()
   await symlink(at.service.dir, join(at.root, 'data'))
   const tree = () => at.service.call(`/v1/sessions/${at.id}/workspace/tree`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createHashQueue, type Ticket } from './hash-queue.ts'
 
-/** Work that a test ends by hand, and the order in which it began. */
+/** Tasks that a test ends by hand, and their start order. */
 function setUp(limits = { atOnce: 1, perAddress: 3, inAll: 6 }) {
   const queue = createHashQueue(limits)
   const began: string[] = []
@@ -21,7 +21,7 @@ function setUp(limits = { atOnce: 1, perAddress: 3, inAll: 6 }) {
           expect(error).toMatchObject({ code: 'rate_limited' })
           refused.push(name)
         }),
-    /** Ends what runs until nothing does. */
+    /** Ends running tasks until none is left. */
     async drain(): Promise<void> {
       for (let end = ends.shift(); end !== undefined; end = ends.shift()) {
         end()
@@ -31,7 +31,7 @@ function setUp(limits = { atOnce: 1, perAddress: 3, inAll: 6 }) {
   }
 }
 
-test('addresses take turns, however many of one wait', async () => {
+test('addresses take turns, however many requests of one are queued', async () => {
   const { ask, began, drain, refused } = setUp()
   for (const n of [1, 2, 3, 4]) ask(`a${n}`, { address: 'a' })
   ask('b1', { address: 'b' })
@@ -41,7 +41,7 @@ test('addresses take turns, however many of one wait', async () => {
   expect(refused).toEqual([])
 })
 
-test('an address has so many places and no more, and the refusal comes at once', async () => {
+test('an address has a maximum queue length, and requests beyond it are rejected at once', async () => {
   const { ask, began, drain, refused, queue } = setUp()
   for (let n = 0; n < 100; n++) ask(`a${n}`, { address: 'a' })
   await new Promise(resolve => setImmediate(resolve))
@@ -50,7 +50,7 @@ test('an address has so many places and no more, and the refusal comes at once',
   expect([queue.waiting(), began.length]).toEqual([0, 4])
 })
 
-test('when all places are taken, a newcomer takes one of the address that has most', async () => {
+test('in a full queue a newcomer replaces a request of the address with the most', async () => {
   const { ask, began, drain, refused } = setUp()
   ask('running', { address: 'r' })
   for (const n of [1, 2, 3]) ask(`a${n}`, { address: 'a' })
@@ -65,7 +65,7 @@ test('when all places are taken, a newcomer takes one of the address that has mo
   expect(began).toEqual(['running', 'a1', 'b1', 'c1', 'd1', 'e1', 'f1'])
 })
 
-test('who logged in from there before goes ahead, and finds a place when none is left', async () => {
+test('an address with an earlier login goes first, and is queued even if the queue is full', async () => {
   const { ask, began, drain, refused } = setUp()
   ask('running', { address: 'r' })
   for (const n of [1, 2, 3, 4, 5, 6]) ask(`s${n}`, { address: `s${n}` })
@@ -75,7 +75,7 @@ test('who logged in from there before goes ahead, and finds a place when none is
   expect(refused).toHaveLength(1)
 })
 
-test('who has hung up costs no hash', async () => {
+test('a client that hung up costs no hash', async () => {
   const { ask, began, drain } = setUp()
   ask('a1', { address: 'a' })
   ask('a2', { address: 'a', isGone: () => true })
@@ -84,7 +84,7 @@ test('who has hung up costs no hash', async () => {
   expect(began).toEqual(['a1', 'a3'])
 })
 
-test('a hash that fails gives its place back', async () => {
+test('a failed hash releases its queue position', async () => {
   const queue = createHashQueue({ atOnce: 1, perAddress: 2, inAll: 2 })
   const failed = queue.run({ address: 'a' }, () => Promise.reject(new Error('no memory')))
   const next = queue.run({ address: 'a' }, async () => 'done')

@@ -21,12 +21,12 @@ test.each([
   ['2001:db8::2', 0xc352, 4],
   ['127.0.0.3', 0xc350, null],
   ['127.0.0.1', 0xc351, null],
-])('the queue to %s port %d', (remoteAddress, remotePort, expected) => {
+])('reads the send queue to %s port %d', (remoteAddress, remotePort, expected) => {
   expect(parseSendQueues(TABLE)({ localPort: 8080, remoteAddress, remotePort })).toBe(expected)
 })
 
 test.each(['127.0.0.1', '::1', '::'])(
-  'on Linux, what a reader on %s does not take is in the queue of its connection',
+  'on Linux the send queue contains what a reader on %s has not read',
   async host => {
     if (process.platform !== 'linux') return
     let served: Socket | null = null

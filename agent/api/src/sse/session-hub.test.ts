@@ -6,14 +6,14 @@ import { createSessionHub } from './session-hub.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** A connection that keeps what it gets, and has room or not as it is told. */
+/** A connection that stores what it gets, and has room as the test sets it. */
 function fakeConnection(): Sink & { ids: number[]; setRoom(has: boolean): void } {
   let hasRoom = true
   const connection = {
     ids: [] as number[],
     onRoom: () => {},
     write({ bytes, bodyStart, bodyEnd }: { bytes: Buffer; bodyStart: number; bodyEnd: number }) {
-      // An empty chunk would be the end of the body.
+      // An empty chunk would end the body.
       expect(bodyEnd).toBeGreaterThan(bodyStart)
       for (const found of bytes.toString('utf8', bodyStart, bodyEnd).matchAll(/^id: (\d+)$/gm))
         connection.ids.push(Number(found[1]))
@@ -30,7 +30,7 @@ function fakeConnection(): Sink & { ids: number[]; setRoom(has: boolean): void }
   return connection
 }
 
-test('whatever the order of commits, nudges, reads, joins and full sockets, every reader gets every event after its cursor once', async () => {
+test('each reader gets every event after its cursor once, for any order of commits, reads, joins and full sockets', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('commit' as const), count: fc.integer({ min: 1, max: 300 }) }),
     fc.record({
@@ -48,8 +48,8 @@ test('whatever the order of commits, nudges, reads, joins and full sockets, ever
         const log: StoredEvent[] = []
         let nudge: (() => void) | null = null
         const store = {
-          // What a read sees is fixed when it starts; when it arrives, and when a nudge does, is anybody's
-          // guess.
+          // A read returns the events at its start; its arrival and that of a notification are scheduled
+          // freely.
           read: (_id: string, after: number, limit: number) =>
             scheduler.schedule(Promise.resolve(log.filter(({ id }) => id > after).slice(0, limit)), 'read'),
           watch: (_id: string, given: () => void) => {
@@ -103,7 +103,7 @@ test('whatever the order of commits, nudges, reads, joins and full sockets, ever
   )
 })
 
-test('a nudge that comes while the only live reader has just left is not lost for the one about to be live', async () => {
+test('a notification after the only live reader left reaches the reader that joins', async () => {
   const log: StoredEvent[] = []
   const reads: (() => void)[] = []
   let nudge = (): void => {}

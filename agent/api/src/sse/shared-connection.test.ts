@@ -9,7 +9,7 @@ const EVENTS = 600
 const ROOM = 100_000
 
 /** Promise 4.22: A long history on the shared stream delays no other session. */
-test('histories on one connection take turns, arrive whole, and queue little more than it takes', async () => {
+test('histories on one connection take turns, arrive complete, and queue little beyond the room of the socket', async () => {
   const json = JSON.stringify({ text: 'x'.repeat(3000) })
   const events: StoredEvent[] = Array.from({ length: EVENTS }, (_, at) => ({
     id: at + 1,

@@ -1,7 +1,7 @@
 /**
  * Connections of every kind that the service accepts, broken in every way that HTTP and RFC 6455 allow, and
- * at random. Meanwhile other clients are answered within a second, their streams deliver, and nothing reaches
- * the process as an uncaught error (contract 11.12).
+ * at random. Meanwhile other clients get answers within a second, their streams deliver, and the process sees
+ * no uncaught error (contract 11.12).
  */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -29,7 +29,7 @@ const session = await service.newSession()
 browsers.sessions.add(session)
 const context = { session, token: service.adminToken }
 
-/** Reproducible: the number of the attempt decides everything about it. */
+/** Reproducible: the number of the attempt determines everything about it. */
 function randomOf(seed: number): () => number {
   let state = (seed * 2_654_435_761) >>> 0
   return () => {
@@ -38,10 +38,10 @@ function randomOf(seed: number): () => number {
   }
 }
 
-/** Connections that the client keeps open, the oldest first: the server may end them, or wait for more. */
+/** Connections that the client keeps open, oldest first: the server may end them, or wait for more. */
 const kept: Socket[] = []
 
-/** Sends the bytes on a connection of its own and ends it as the attempt says. */
+/** Sends the bytes on a new connection and ends it as the attempt specifies. */
 async function attack({ bytes, after }: Sent, onView: boolean): Promise<void> {
   const { socket, closed } = onView ? await openLiveView(service, session) : await openRaw(service.port)
   await new Promise<void>(resolve => socket.write(bytes, () => resolve()))
@@ -68,7 +68,7 @@ async function attempt(nth: number): Promise<void> {
     return attack(requests[Math.floor(nth / 4) % requests.length] as Sent, false)
   }
   if (kinds === 2) return attack(randomBreak(random, context), false)
-  // An upgrade that is broken off, or followed by bytes at once, with a ticket that is good.
+  // A truncated upgrade, or one followed by bytes at once, with a valid ticket.
   const upgrade = upgradeRequest(session, await ticketOf(service, session))
   const frames = Object.values(BROKEN_FRAMES)
   const broken = frames[Math.floor(random() * frames.length)] as Sent
@@ -83,7 +83,7 @@ const connections = (): Promise<number> =>
 
 /** Promise 11.12: Broken connections delay other requests by less than a second. */
 test(
-  'whatever breaks on some connections, the service goes on answering others within a second',
+  'broken connections do not delay other requests by more than a second',
   { timeout: rounds(60_000, 600_000) },
   async () => {
     const uncaught: unknown[] = []
@@ -93,7 +93,7 @@ test(
     const view = await openLiveView(service, session)
     const failed: string[] = []
     let answered = 0
-    /** Milliseconds that the slowest answer took until `isOver`. */
+    /** Milliseconds of the slowest answer until `isOver`. */
     async function useService(isOver: () => boolean): Promise<number> {
       let slowest = 0
       for (
@@ -109,7 +109,7 @@ test(
       }
       return slowest
     }
-    // On a machine that is busy with other work, answers take longer without any attack.
+    // On a busy machine answers take longer even without an attack.
     const quiet = await useService(() => answered === 30)
     const maxWaitMs = MAX_WAIT_MS + 3 * quiet
     let isOver = false
@@ -125,7 +125,7 @@ test(
     expect(view.socket.destroyed).toBe(false)
     for (const socket of [...kept.splice(0), view.socket]) socket.destroy()
     stream.close()
-    // Nothing that was broken holds a descriptor; what is left are the connections of \`fetch\`.
+    // No broken connection keeps a descriptor; what remains are the connections of \`fetch\`.
     await expect.poll(connections).toBeLessThanOrEqual(AT_ONCE + 1)
     process.off('uncaughtExceptionMonitor', watch)
     const errors = service.logged.filter(({ level }) => level === 'error')
@@ -141,7 +141,7 @@ test(
   },
 )
 
-test('a refused upgrade is closed although its client keeps its half of the connection open', async () => {
+test('a rejected upgrade is closed even if its client keeps its half of the connection open', async () => {
   const before = await connections()
   const { socket, received } = await openRaw(service.port, { allowHalfOpen: true })
   socket.write(upgradeRequest(session, 'spent'))

@@ -1,6 +1,6 @@
 /**
- * Bytes that two readers of HTTP may take for different requests: what a proxy in front of us would let
- * through as one and we would answer as two, or as another (RFC 9112). Each is refused, and nothing that
+ * Bytes that two HTTP parsers may interpret as different requests: a proxy in front of Cairn might forward
+ * one request where Cairn would answer two, or another one (RFC 9112). Each is rejected, and nothing that
  * hides behind it is answered (contract 4.4).
  */
 import { connect } from 'node:net'
@@ -11,7 +11,7 @@ import { startService } from '../service.ts'
 const service = await startService()
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** What the server says until it ends the connection, or until it says nothing more for a moment. */
+/** What the server sends until it ends the connection, or until it pauses for a moment. */
 function exchange(bytes: string): Promise<string> {
   return new Promise(resolve => {
     const socket = connect(service.port, '127.0.0.1')
@@ -34,7 +34,7 @@ const post = (headers: string, body: string): string =>
 const get = (headers: string): string => `GET /healthz HTTP/1.1\r\n${headers}\r\n`
 const login = '{"email":"a@b.c","password":"x"}'
 
-/** Whoever reads these differently from us must not find a second request in them. */
+/** A different parser must not find a second request in these. */
 const AMBIGUOUS: Record<string, string> = {
   'two Host headers': get(`${HOST}Host: y\r\n`),
   'the same Host twice': get(`${HOST}${HOST}`),
@@ -92,7 +92,7 @@ const AMBIGUOUS: Record<string, string> = {
 }
 
 const SOCKET = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
-/** Fit to be answered, once, as one request and with what belongs to this server. */
+/** Valid requests: answered once, as one request and with content of this server. */
 const HARMLESS: Record<string, readonly [bytes: string, status: number[]]> = {
   'another host in the request line': [`GET http://evil.test/v1/sessions HTTP/1.1\r\n${HOST}\r\n`, [400]],
   'a request line with three spaces': [`GET   /healthz HTTP/1.1\r\n${HOST}\r\n`, [200]],
@@ -133,16 +133,16 @@ function judge(text: string, allowed: readonly number[]): void {
 }
 
 /** Promise 4.4: The server rejects requests that a proxy could interpret as a different request. */
-test.each(Object.entries(AMBIGUOUS))('%s: refused, and nothing behind it is answered', async (_what, bytes) =>
+test.each(Object.entries(AMBIGUOUS))('rejects %s and answers nothing behind it', async (_what, bytes) =>
   judge(await exchange(bytes), [400, 405, 408, 413, 431, 501, 505]),
 )
 
-test.each(Object.entries(HARMLESS))('%s: one answer, and ours', async (_what, [bytes, allowed]) =>
+test.each(Object.entries(HARMLESS))('answers %s once with content of this server', async (_what, [bytes, allowed]) =>
   judge(await exchange(bytes), allowed),
 )
 
 /** Promise 4.4: A pipelined stream adds no bytes to another response. */
-test('a stream that is pipelined puts no bytes into the answer before it', async () => {
+test('a pipelined stream adds no bytes to the answer before it', async () => {
   const session = await service.newSession()
   await service.say(session, 'once only')
   const login = `Authorization: Bearer ${service.adminToken}\r\n`
@@ -157,7 +157,7 @@ test('a stream that is pipelined puts no bytes into the answer before it', async
   tally('http framing', 2, 0)
 })
 
-test('after all of that the server answers as before', async () => {
+test('after all attempts the server answers as before', async () => {
   expect((await service.call('/healthz')).status).toBe(200)
   expect(service.logged.filter(({ level }) => level === 'error')).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * Clients that begin something and never end it, and that keep their half of the connection open whatever the
- * server says: each costs a descriptor for a bounded time (contract 4.4).
+ * Clients that start a request, never finish it, and keep their half of the connection open: each costs a
+ * descriptor for a bounded time (contract 4.4).
  */
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
@@ -37,7 +37,7 @@ const connections = (service: Service): Promise<number> =>
 async function keepHalf(service: Service, text: string): Promise<Socket> {
   const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())
-  // The server may reset what it has no more use for; that ends it as well.
+  // The server may reset the connection, which ends it as well.
   socket.on('error', () => {})
   await once(socket, 'connect')
   if (text !== '') socket.write(text)
@@ -49,12 +49,11 @@ test.each(Object.entries(BEGINNINGS))(
   'clients that send %s and keep their half open hold no descriptor for long',
   async (what, beginning) => {
     await using service = await startService({
-      // A connection without traffic ends after a while in any case; only answers that nobody reads need
-      // that.
+      // A connection without traffic ends after a while in any case; only unread answers need that.
       tuning: { headersMs: 300, requestMs: 600, lookMs: 50, idleMs: what === UNREAD ? 500 : 3_600_000 },
     })
     const text = beginning(service.adminToken)
-    // Of answers that nobody reads each costs megabytes of buffers here and there.
+    // Each unread answer costs megabytes of buffers on both sides.
     const count = what === UNREAD ? EACH / 5 : EACH
     const clients = await Promise.all(Array.from({ length: count }, () => keepHalf(service, text)))
     try {

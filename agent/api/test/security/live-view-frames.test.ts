@@ -1,6 +1,6 @@
 /**
  * Frames that break RFC 6455 on an open live view: the server closes that view with the close code of the
- * violation, and answers everybody else as before (contract 11.12).
+ * violation, and answers other clients as before (contract 11.12).
  */
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
@@ -56,7 +56,7 @@ test.each(Object.entries(MALFORMED))(
   },
 )
 
-test('a session without a browser gets no ticket for a live view', async () => {
+test('a session without a browser gets no live view ticket', async () => {
   const without = await service.newSession()
   const path = `/v1/sessions/${without}/browser/live-ticket`
   expect(await service.call(path, { method: 'POST' })).toMatchObject({
@@ -66,7 +66,7 @@ test('a session without a browser gets no ticket for a live view', async () => {
   await expect(ticketOf(service, session)).resolves.toMatch(/^[\w-]{43}$/)
 })
 
-test('a process without browsers gives no ticket for a live view', async () => {
+test('a process without browsers issues no live view ticket', async () => {
   await using other = await startService()
   const path = `/v1/sessions/${await other.newSession()}/browser/live-ticket`
   expect(await other.call(path, { method: 'POST' })).toMatchObject({

@@ -1,7 +1,8 @@
 /**
- * Hundreds of made-up logins, from one address and from many (contract 4.4): who has a password gets in after
- * a bounded number of others, or is told at once to come back; and trying one password with many e-mails is
- * slowed as well as trying many with one. Counted in hashes, which is what they cost, and not in time.
+ * Hundreds of made-up logins, from one address and from many (contract 4.4): a valid login succeeds after a
+ * bounded number of others, or is rejected at once with a retry time; and trying one password with many email
+ * addresses is rate-limited like trying many with one. Counted in hashes, which are the cost, and not in
+ * time.
  */
 import { expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
@@ -10,10 +11,10 @@ import { type Answer, type Service, startService } from '../service.ts'
 
 const PASSWORD = 'correct horse battery'
 const COUNT = rounds(200, 400)
-/** Hashes that run when somebody comes, and one turn of each address that waits. */
+/** Hashes that run at the arrival, and one turn of each waiting address. */
 const MAX_BEFORE = 8
 
-/** Callers choose their address: the test stands where a proxy of the operator would. */
+/** Callers choose their address: the test takes the role of the operator's proxy. */
 const startBehindProxy = async (): Promise<Service> => {
   const service = await startService({ config: { auth: { trusted_proxies: ['127.0.0.1'] } } })
   await service.store.accounts.setPassword(service.admin.id, await hashPassword(PASSWORD))
@@ -29,7 +30,7 @@ const logInFrom = (service: Service, address: string, email: string, password = 
 const logIn = (service: Service, address: string): Promise<Answer> =>
   logInFrom(service, address, 'admin@example.org', PASSWORD)
 
-/** Made-up logins under way, and how many of them cost a hash so far. */
+/** Made-up logins in progress, and how many of them cost a hash so far. */
 function flood(service: Service, addressOf: (n: number) => string) {
   const seen = { hashed: 0, refused: 0, other: 0 }
   const all = Array.from({ length: COUNT }, async (_, n) => {
@@ -44,10 +45,10 @@ function flood(service: Service, addressOf: (n: number) => string) {
 /**
  * Promise 4.4: A login flood delays other logins by a bounded time, and excess logins are rejected at once.
  */
-test('of hundreds of logins from one address a few wait and the others are refused; one from elsewhere has its turn', async () => {
+test('a login flood from one address is queued up to a limit, and a login from elsewhere gets its turn', async () => {
   await using service = await startBehindProxy()
   const { seen, over } = flood(service, () => '198.51.100.1')
-  // The first refusal: the queue of that address is full, and most of them are still to come.
+  // The first rejection: the queue of that address is full, and most of its requests are still to come.
   await expect.poll(() => seen.refused).toBeGreaterThan(0)
   const before = seen.hashed
   const { status } = await logIn(service, '198.51.100.2')
@@ -59,7 +60,7 @@ test('of hundreds of logins from one address a few wait and the others are refus
   expect(seen.hashed + seen.refused).toBe(COUNT)
 })
 
-test('of hundreds of logins from as many addresses a bounded number waits, and who logged in before goes ahead', async () => {
+test('a flood from many addresses is queued up to a limit, and an address with an earlier login goes first', async () => {
   await using service = await startBehindProxy()
   expect((await logIn(service, '203.0.113.7')).status).toBe(200)
   const { seen, over } = flood(service, n => `198.51.${n >> 8}.${n & 255}`)
@@ -71,12 +72,12 @@ test('of hundreds of logins from as many addresses a bounded number waits, and w
   tally('logins in a flood', COUNT + 1, seen.other + (status === 200 && between <= MAX_BEFORE ? 0 : 1))
   expect([status, between <= MAX_BEFORE]).toEqual([200, true])
   expect(seen.hashed + seen.refused).toBe(COUNT)
-  // Nobody stays out: with the flood over a stranger gets in as well.
+  // After the flood a new address can log in as well.
   expect((await logIn(service, '203.0.113.8')).status).toBe(200)
 })
 
 /** Promise 4.4: Trying one password with many email addresses is rate limited. */
-test('one password tried with many e-mails from one address is slowed, whatever the address writes of itself', async () => {
+test('rate-limits one password tried with many email addresses, whichever address of its network it uses', async () => {
   await using service = await startBehindProxy()
   const statuses: number[] = []
   for (let n = 0; n < 40; n++)
@@ -92,7 +93,7 @@ test('one password tried with many e-mails from one address is slowed, whatever 
   expect((await logInFrom(service, '2001:db8:1:3::1', 'z@example.org')).status).toBe(401)
 })
 
-test('who logged in from an address before is not locked out by the failures of others there', async () => {
+test('failures of others do not lock out a user who logged in from that address before', async () => {
   await using service = await startBehindProxy()
   expect((await logIn(service, '198.51.100.1')).status).toBe(200)
   for (let n = 0; n < 31; n++) await logInFrom(service, '198.51.100.1', `person${n}@example.org`)

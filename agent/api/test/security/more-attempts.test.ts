@@ -1,6 +1,6 @@
 /**
- * Attempts that came to mind after the known ones were closed: other methods, odd paths, other people's keys
- * and ids, bodies that reach for prototypes, files that want to be pages. Each says what is promised instead.
+ * Attacks added after the known ones were fixed: other methods, odd paths, foreign keys and ids, prototype
+ * pollution, files that pose as pages. Each title states the promised behaviour.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -23,7 +23,7 @@ await mkdir(workspace, { recursive: true })
 const post = (path: string, body: unknown, init: CallInit = {}): Promise<Answer> =>
   call(path, { method: 'POST', body, ...init })
 
-/** The first bytes that come back for bytes that no client of ours would send. */
+/** The response to bytes that no client of ours would send. */
 const raw = (bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = createConnection(service.port, '127.0.0.1')
@@ -45,7 +45,7 @@ const header = (change: object): string => {
 }
 const withToken = async (token: string): Promise<number> => (await call('/v1/auth/me', { token })).status
 
-/** Resolves to what came; the promise stands beside it. */
+/** Each attempt resolves if the server behaves as its title states. */
 const ATTEMPTS: Record<string, () => Promise<void>> = {
   'TRACE does not echo credentials': async () => {
     const text = await ask('TRACE /v1/about', bearer)
@@ -55,21 +55,21 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
   'CONNECT opens no tunnel': async () => {
     expect(await ask('CONNECT 127.0.0.1:22')).not.toMatch(/^HTTP\/1\.1 2/)
   },
-  'an upgrade to a WebSocket is not taken': async () => {
+  'an upgrade to a WebSocket is rejected': async () => {
     const text = await ask(
       'GET /healthz',
       'Upgrade: websocket\r\nSec-WebSocket-Key: dGVzdHRlc3R0ZXN0dGVzdA==\r\nSec-WebSocket-Version: 13\r\n',
     )
     expect(text).not.toContain(' 101 ')
   },
-  'an upgrade to HTTP/2 is not taken': async () => {
+  'an upgrade to HTTP/2 is ignored': async () => {
     expect(await ask('GET /healthz', 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n')).not.toContain(' 101 ')
   },
-  'an absolute target of another host gets no further than its path': async () => {
+  'an absolute target of another host is treated as its path': async () => {
     const text = await ask('GET http://elsewhere.test/v1/admin/users')
     expect(text).toMatch(/^HTTP\/1\.1 4\d\d /)
   },
-  'odd spellings of an administrator’s path are no way past the login': async () => {
+  'odd spellings of an administrator’s path do not bypass the login': async () => {
     const paths = [
       '//v1/admin/users',
       '/v1//admin/users',
@@ -91,28 +91,28 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       expect(asStranger, path).not.toContain('"email"')
     }
   },
-  'a token is taken from the header only': async () => {
+  'a token is accepted only in the header': async () => {
     for (const name of ['access_token', 'token', 'authorization', 'jwt'])
       expect((await call(`/v1/auth/me?${name}=${adminToken}`, { token: null })).status).toBe(401)
   },
-  'a header parameter that must be understood is not passed over': async () => {
+  'a critical header parameter is not ignored': async () => {
     expect(await withToken(`${header({ crit: ['exp'] })}.${claims}.${signature}`)).toBe(401)
     expect(await withToken(`${header({ b64: false, crit: ['b64'] })}.${claims}.${signature}`)).toBe(401)
     expect(await withToken(`${header({ typ: 'none' })}.${claims}.${signature}`)).toBe(401)
   },
-  'a signature with other bits at its end, or padding, is another signature': async () => {
+  'a signature with other trailing bits or padding is rejected': async () => {
     expect(await withToken(`${adminToken}=`)).toBe(401)
     expect(await withToken(`${adminToken}.${claims}`)).toBe(401)
     expect(await withToken(adminToken.replaceAll('.', '..'))).toBe(401)
   },
-  'two credentials are none': async () => {
+  'a request with two credentials is not authenticated': async () => {
     const text = await ask(
       'GET /v1/auth/me',
       `Authorization: Bearer ${stranger.token}\r\nAuthorization: Bearer ${adminToken}\r\n`,
     )
     expect(text).not.toContain('admin@example.org')
   },
-  'the Idempotency-Key of somebody else gives nothing of theirs': async () => {
+  'another user’s Idempotency-Key returns nothing of theirs': async () => {
     const headers = { 'idempotency-key': 'the-same-key' }
     const first = await post('/v1/sessions', {}, { headers })
     const second = await post('/v1/sessions', {}, { headers, token: stranger.token })
@@ -134,7 +134,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
     expect((await call('/v1/admin/users', { token: stranger.token })).status).toBe(403)
   },
-  'a number that is no number, a key twice and half a letter make no 500': async () => {
+  'an invalid number, a duplicate key and half a surrogate pair cause no 500': async () => {
     const bodies = [
       '{"content":1e400}',
       '{"content":"a","content":"b"}',
@@ -156,7 +156,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       expect(answer.status, body).toBeLessThan(500)
     }
   },
-  'a compressed body is refused, not unpacked': async () => {
+  'a compressed body is rejected and not decompressed': async () => {
     const answer = await call(`/v1/sessions/${mine}/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
@@ -174,14 +174,14 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     )
     expect(answer.status).toBe(404)
   },
-  'a rating names an answer of its own session, whatever the number': async () => {
+  'a rating accepts only an answer of its own session, whatever the number': async () => {
     for (const id of ['0', '-1', '1', '9007199254740993', '1e3', '0x1', '1%00'])
       expect(
         (await post(`/v1/sessions/${mine}/events/${id}/feedback`, { rating: 'up' })).status,
         id,
       ).toBeGreaterThanOrEqual(400)
   },
-  'of many decisions at once, one counts and all others are told it': async () => {
+  'one of many concurrent decisions counts, and the others return 409': async () => {
     const { event, item_id } = createActionItem(
       { newId: randomUUID },
       { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
@@ -195,7 +195,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     const statuses = answers.map(answer => answer.status).toSorted()
     expect(statuses).toEqual([200, ...Array<number>(19).fill(409)])
   },
-  'a page, a script and a drawing of the workspace are served as data': async () => {
+  'an HTML page and an SVG drawing of the workspace are served as data': async () => {
     await writeFile(join(workspace, 'page.html'), '<script>alert(1)</script>')
     await writeFile(
       join(workspace, 'drawing.svg'),
@@ -208,7 +208,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       expect(headers.get('content-type')).not.toMatch(/html|svg|javascript/)
     }
   },
-  'a name of a file cannot add a header': async () => {
+  'a file name cannot add a header': async () => {
     await writeFile(join(workspace, 'a\r\nSet-Cookie: x=1'), 'x')
     const { headers } = await call(
       `/v1/sessions/${mine}/workspace/file?path=${encodeURIComponent('a\r\nSet-Cookie: x=1')}`,
@@ -216,27 +216,27 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(headers.get('set-cookie')).toBeNull()
     expect((await call(`/v1/sessions/${mine}/workspace/tree`)).status).toBe(200)
   },
-  'a range of a file gives no bytes beyond it': async () => {
+  'a range of a file returns no bytes beyond it': async () => {
     const { status, text } = await call(`/v1/sessions/${mine}/workspace/file?path=page.html`, {
       headers: { range: 'bytes=0-99999999,-1,5-2' },
     })
     expect([200, 206, 416]).toContain(status)
     expect(text.length).toBeLessThan(200)
   },
-  'a cursor given twice, and odd Last-Event-IDs, end in a stream or a 400': async () => {
+  'a duplicate cursor and odd cursors end in a page or a 400': async () => {
     for (const query of ['after=1&after=2', 'after=', 'after=%2b1', 'after=１']) {
       const { status } = await call(`/v1/sessions/${mine}/events/poll?${query}`)
       expect([200, 400], query).toContain(status)
     }
   },
-  'the public pages name no session, no user and no secret': async () => {
+  'the public pages contain no session, user or secret': async () => {
     for (const path of ['/openapi.json', '/docs', '/metrics', '/healthz', '/readyz']) {
       const { text } = await call(path, { token: null })
       for (const secret of [mine, 'admin@example.org', adminToken, service.admin.id, service.dir])
         expect(text.includes(secret), `${path}: ${secret}`).toBe(false)
     }
   },
-  'a title is text, whatever it says': async () => {
+  'a title is returned as text, whatever it contains': async () => {
     const title = '<img src=x onerror=alert(1)> \u202Egnp.exe'
     const { status, json, headers } = await call(`/v1/sessions/${mine}`, {
       method: 'PATCH',
@@ -246,17 +246,17 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(json.title).toBe(title)
     expect(headers.get('content-type')).toContain('application/json')
   },
-  'an e-mail that looks the same to people is another': async () => {
+  'a visually identical email address is a different one': async () => {
     const spelled = 'admin@example.org'.replace('a', '\u0430')
     const answer = await post('/v1/auth/login', { email: spelled, password: 'x' }, { token: null })
     expect(answer.status).toBe(401)
   },
-  'a method that a route does not have is told so, without a body to act on': async () => {
+  'a method that a route does not support is rejected': async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'PROPFIND', 'COPY'])
       expect((await call('/v1/auth/login', { method })).status, method).toBeGreaterThanOrEqual(400)
     expect((await call(`/v1/sessions/${mine}`)).status).toBe(200)
   },
-  'a hundred and one headers, and one of 20 KB, are refused or ignored': async () => {
+  'a hundred and one headers, and one of 20 KB, are rejected or ignored': async () => {
     const many = Array.from({ length: 101 }, (_, at) => `X-${at}: 1\r\n`).join('')
     expect(await ask('GET /healthz', many)).toMatch(/^HTTP\/1\.1 [24]/)
     expect(await ask('GET /healthz', `X-Long: ${'a'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 (200|431) /)
@@ -272,7 +272,7 @@ test.each(Object.entries(ATTEMPTS))('%s', async (name, attempt) => {
   if (outcome !== null) throw outcome
 })
 
-test('after all of that the server answers as before', async () => {
+test('after all attempts the server answers as before', async () => {
   expect((await call('/healthz')).status).toBe(200)
   expect((await call(`/v1/sessions/${mine}`)).json.id).toBe(mine)
 })

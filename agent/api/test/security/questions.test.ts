@@ -1,6 +1,6 @@
 /**
- * Attempts on questions of an agent: answers of others, twice, at once with what ends the question, in place
- * of an approval, with secrets, and with what does not show.
+ * Attacks on questions of an agent: foreign answers, repeated answers, races with the end of the question,
+ * answers instead of approvals, secrets, and invisible characters.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ const answersIn = async ({ session }: Asked): Promise<SessionEvent[]> =>
 const itemOf = async ({ item }: Asked) => await store.getInboxItem(item)
 
 const ATTEMPTS: Record<string, () => Promise<void>> = {
-  'an answer for another principal’s question changes nothing': async () => {
+  'an answer to another principal’s question changes nothing': async () => {
     const asked = await ask()
     const elsewhere = await service.addUser(undefined, { org_id: service.addOrganisation(), admin: true })
     const { token: stranger } = await service.addUser()
@@ -57,7 +57,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(await answersIn(asked)).toEqual([])
     expect(await itemOf(asked)).toMatchObject({ status: 'pending' })
   },
-  'another’s question is not answered through a session of one’s own': async () => {
+  'another principal’s question cannot be answered through an own session': async () => {
     const asked = await ask()
     const { token } = await service.addUser()
     const session = await service.newSession(token)
@@ -67,7 +67,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       )
     expect(await itemOf(asked)).toMatchObject({ status: 'pending' })
   },
-  'fifty answers at once are one answer': async () => {
+  'fifty concurrent answers are one answer': async () => {
     const asked = await ask()
     const statuses = await Promise.all(
       Array.from(
@@ -79,7 +79,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(statuses.toSorted()).toEqual([201, ...Array.from({ length: 49 }, () => 409)])
     expect(await answersIn(asked)).toHaveLength(1)
   },
-  'an answer at once with a stop, a new message and an archive has one outcome': async () => {
+  'an answer that races with a stop, a new message and an archive has one outcome': async () => {
     for (let n = 0; n < rounds(12, 200); n++) {
       const asked = await ask()
       const path = `/v1/sessions/${asked.session}`
@@ -103,14 +103,14 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       )
     }
   },
-  'an answer for a question that expired is refused, whoever is asked': async () => {
+  'an answer to an expired question is rejected': async () => {
     const asked = await ask()
     await call(`/v1/sessions/${asked.session}`, { method: 'DELETE' })
     const before = (await logOf(asked.session)).length
     expect([404, 409]).toContain((await respond(asked)).status)
     expect((await logOf(asked.session)).length).toBe(before)
   },
-  'an answer is no approval, and an approval no answer': async () => {
+  'an answer does not approve a call, and an approval does not answer a question': async () => {
     const asked = await ask()
     const gate = createGateItem(ids, {
       tool_name: 'terminal',
@@ -133,7 +133,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(await store.getInboxItem(gate.item_id)).toMatchObject({ status: 'pending' })
     expect(await itemOf(asked)).toMatchObject({ status: 'pending' })
   },
-  'nobody answers in another’s name, or decides what counts as a choice': async () => {
+  'an answer cannot set its author or redefine the choices': async () => {
     const asked = await ask(['red', 'blue'])
     const answer = { question: prompt, answer: 'blue' }
     for (const body of [
@@ -154,7 +154,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect((await respond(asked, { responses: [answer] })).status).toBe(201)
     expect(await itemOf(asked)).toMatchObject({ decided_by_user_id: service.admin.id })
   },
-  'a secret in an answer is in no event, no item and no byte of the store': async () => {
+  'a secret in an answer is in no event, item or byte of the store': async () => {
     const secret = `sk-proj-${randomUUID().replaceAll('-', '')}`
     const asked = await ask()
     const body = { responses: [{ question: prompt, answer: `it is ${secret}, keep it` }] }
@@ -165,7 +165,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       expect(readFileSync(join(service.dir, 'store', file)).includes(secret), file).toBe(false)
     expect((await call(`/v1/inbox/${asked.item}`)).text).not.toContain(secret)
   },
-  'an answer with what does not show is kept as it came, and its line is drawn': async () => {
+  'an answer with invisible characters is stored, and its summary shows them escaped': async () => {
     for (const answer of [
       '\u202Eeulb',
       'b\u200Blue',
@@ -185,7 +185,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       expect(line.length).toBeLessThan(300)
     }
   },
-  'a key for one answer is good for no other': async () => {
+  'an idempotency key of one answer is invalid for another one': async () => {
     const [one, other] = [await ask(), await ask()]
     const headers = { 'idempotency-key': randomUUID() }
     const [first, again] = [
@@ -208,6 +208,6 @@ test.each(Object.entries(ATTEMPTS))('%s', async (name, attempt) => {
   if (outcome !== null) throw outcome
 })
 
-test('after all of that questions are answered as before', async () => {
+test('after all attempts questions are answered as before', async () => {
   expect((await respond(await ask(), undefined, { token: adminToken })).status).toBe(201)
 })

@@ -1,4 +1,4 @@
-/** Contract 4.18: what a link of a session shows, to whom, and for how long; every other way is refused. */
+/** Contract 4.18: what a share link shows, to whom and for how long; every other access is rejected. */
 import { writer } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { type Service, startService } from '../service.ts'
@@ -18,7 +18,7 @@ async function shareOf(service: Service, id: string, token?: string): Promise<{ 
 const read = (service: Service, token: string, after = 0) =>
   service.call('/v1/shared', { method: 'POST', token: null, body: { token, after } })
 
-/** A session of a user, with what a chat has and what is nobody's business. */
+/** A session of a user with a chat and with private content. */
 async function talked(service: Service, token: string): Promise<string> {
   const id = await service.newSession(token)
   await service.say(id, `my key is ${SECRET}`, token)
@@ -47,7 +47,7 @@ async function talked(service: Service, token: string): Promise<string> {
 }
 
 /** Promise 4.18: A shared link shows the chat and no secret, cost, person or policy. */
-test('a link shows the chat without a login, and of it neither secrets, sums, people nor policies', async () => {
+test('a link shows the chat without a login, and no secret, cost, person or policy', async () => {
   await using service = await open()
   const { user, token } = await service.addUser()
   const id = await talked(service, token)
@@ -58,14 +58,14 @@ test('a link shows the chat without a login, and of it neither secrets, sums, pe
   expect(text).toContain('Understood.')
   for (const hidden of [SECRET, 'private', '777', '0.123', user.id, user.email, 'strangers', id, share.id])
     expect(text, hidden).not.toContain(hidden)
-  // It goes on after a cursor, and the cursor passes what is not shown.
+  // It continues after a cursor, and the cursor skips hidden events.
   expect(json.last_id).toBe(3)
   expect((await read(service, share.token, 3)).json).toMatchObject({
     events: [],
     last_id: 3,
     has_more: false,
   })
-  // The token is nowhere else, and opens nothing else.
+  // The token is returned nowhere else, and opens nothing else.
   const listed = await service.call(`/v1/sessions/${id}/shares`, { token })
   expect(listed.text).not.toContain(share.token)
   for (const path of [`/v1/sessions/${id}`, '/v1/sessions', `/v1/sessions/${id}/events/poll`, '/v1/auth/me'])
@@ -75,7 +75,7 @@ test('a link shows the chat without a login, and of it neither secrets, sums, pe
 /**
  * Promise 4.18: A shared link ends on revocation, on expiry, and with its session or its creator's account.
  */
-test('a link ends: by its owner, with its time, with the session, with the account, and with the setting', async () => {
+test('a link ends by revocation, by expiry, and with its session or its account', async () => {
   await using service = await open()
   const { user, token } = await service.addUser()
   const id = await talked(service, token)
@@ -113,7 +113,7 @@ test('a link ends: by its owner, with its time, with the session, with the accou
   await service.call(`/v1/sessions/${id}/restore`, { method: 'POST', token: fresh })
   expect((await read(service, last.token)).status).toBe(200)
 
-  // An account that is disabled shows nothing any more.
+  // The links of a disabled account show nothing.
   const other = await service.addUser()
   const theirs = await talked(service, other.token)
   const link = await shareOf(service, theirs, other.token)
@@ -123,7 +123,7 @@ test('a link ends: by its owner, with its time, with the session, with the accou
 })
 
 /** Promise 4.18: No shared link is created while the setting is off or for another user's session. */
-test('nobody makes a link where the setting is off, of a foreign session, or as a machine', async () => {
+test('no link is created if the setting is off, for a foreign session, or by a service account', async () => {
   await using off = await startService()
   const own = await off.newSession()
   const refused = await off.call(`/v1/sessions/${own}/shares`, { method: 'POST' })

@@ -1,4 +1,4 @@
-/** Contract 5.3: a secret that is shown once lies nowhere in the store, whatever the request came with. */
+/** Contract 5.3: a secret that is shown once is nowhere in the store, whatever the request contained. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePostgresPlace, querySql } from '@cairn/log/test/postgres-place'
@@ -13,7 +13,7 @@ async function onSqlite(): Promise<Stored & AsyncDisposable> {
   const dir = join(service.dir, 'store')
   return {
     service,
-    // The database, its write-ahead log and whatever else lies there: latin1 keeps every byte.
+    // The database, its write-ahead log and other files in the folder: latin1 keeps every byte.
     read: async () =>
       readdirSync(dir)
         .map(name => readFileSync(join(dir, name), 'latin1'))
@@ -48,7 +48,7 @@ const stores = { SQLite: onSqlite, Postgres: onPostgres }
 
 /** Promise 5.3: The store contains no secret that is shown only once. */
 test.each(Object.entries(stores))(
-  'on %s no token, login link or refresh token lies in the store, with an Idempotency-Key or without',
+  'on %s the store contains no token, login link or refresh token, with or without an Idempotency-Key',
   async (name, open) => {
     await using stored = await open()
     const { service, read } = stored
@@ -82,7 +82,7 @@ test.each(Object.entries(stores))(
       secrets[`access token, ${key}`] = again.json.access_token
     }
     const text = await read()
-    // What does belong there is there, so the looking works.
+    // Text that belongs there is found, so the search works.
     expect(text).toContain('a-key@example.org')
     const found = Object.entries(secrets).flatMap(([what, secret]) => (text.includes(secret) ? [what] : []))
     tally(`secrets shown once, ${name}`, Object.keys(secrets).length, found.length)
@@ -92,7 +92,7 @@ test.each(Object.entries(stores))(
 
 /** Promise 4.5: A replay of a request that returned a secret reports that the secret was already shown. */
 test.each(Object.entries(stores))(
-  'on %s a replay of a request whose answer had a secret is told that it was shown, and what was made',
+  'on %s a replay of a request that returned a secret reports that it was shown, and what was created',
   async (_, open) => {
     await using stored = await open()
     const { service } = stored
@@ -114,7 +114,7 @@ test.each(Object.entries(stores))(
       expect(replay.json.created).toEqual(made)
       expect(replay.text).not.toContain(first.json[secret])
       expect((await send({ ...body, name: 'other' })).json.code).toBe('idempotency_mismatch')
-      // Nothing was made twice.
+      // Nothing was created twice.
       const listed = await service.call(path)
       expect(listed.text.split(`"id":"${first.json.id}"`)).toHaveLength(2)
     }

@@ -1,6 +1,6 @@
 /**
- * Somebody sets the clock of the machine: time synchronisation after a wrong start, a machine without a
- * battery, a snapshot that was woken. Nobody is locked out, and no limit is lifted (contract 4.4).
+ * The clock of the machine is set: time synchronisation after a wrong start, a machine without a battery, a
+ * resumed snapshot. No user is locked out, and no limit is lifted (contract 4.4).
  */
 import { expect, test } from 'vitest'
 import { CLOCK_STEPS_MS } from '@cairn/protocol/test/clock-steps'
@@ -14,7 +14,7 @@ const logIn = (service: Service, password: string, email = 'admin@example.org') 
   service.call('/v1/auth/login', { method: 'POST', token: null, body: { email, password } })
 
 /** Promise 4.4: Setting the clock locks nobody out and lifts no rate limit. */
-test.each(CLOCK_STEPS_MS)('nobody is locked out when the clock is set by %d ms', async step => {
+test.each(CLOCK_STEPS_MS)('setting the clock by %d ms locks no user out', async step => {
   await using service = await startService({
     config: { limits: { requests_per_minute: 60 } },
     tuning: { heartbeatMs: 60, tickMs: 20 },
@@ -28,7 +28,7 @@ test.each(CLOCK_STEPS_MS)('nobody is locked out when the clock is set by %d ms',
 
   service.step(step)
   const answers = [await ask(), (await logIn(service, PASSWORD)).status]
-  // What was asked before the step still counts, and no more than that.
+  // Requests before the step still count, and no more than those.
   let taken = 1
   while ((await ask()) === 200) taken++
   expect(taken).toBeLessThanOrEqual(40)
@@ -40,7 +40,7 @@ test.each(CLOCK_STEPS_MS)('nobody is locked out when the clock is set by %d ms',
   tally('clock set back and forth', answers.length, answers.filter(status => status !== 200).length)
   expect(answers).toEqual(answers.map(() => 200))
 
-  // A stream that was open goes on: with its heartbeat and with what is written.
+  // An open stream continues with heartbeats and new events.
   const beats = () => stream.text().split(': keep-alive').length
   const before = beats()
   await stream.until(() => beats() > before)
@@ -50,7 +50,7 @@ test.each(CLOCK_STEPS_MS)('nobody is locked out when the clock is set by %d ms',
   stream.close()
 })
 
-test.each(CLOCK_STEPS_MS)('guessing stays slowed when the clock is set by %d ms', async step => {
+test.each(CLOCK_STEPS_MS)('password guesses stay rate-limited when the clock is set by %d ms', async step => {
   await using service = await startService()
   await service.store.accounts.setPassword(service.admin.id, await hashPassword(PASSWORD))
   for (let n = 0; n < 5; n++) expect((await logIn(service, 'wrong guess')).status).toBe(401)
@@ -63,7 +63,7 @@ test.each(CLOCK_STEPS_MS)('guessing stays slowed when the clock is set by %d ms'
 })
 
 test.each(CLOCK_STEPS_MS)(
-  'a revocation by another process is seen within a second when the clock is set by %d ms',
+  'a revocation by another process takes effect within a second when the clock is set by %d ms',
   async step => {
     await using service = await startService()
     const machine = await service.addServiceAccount()

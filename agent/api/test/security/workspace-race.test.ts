@@ -1,6 +1,6 @@
 /**
- * A command of the agent exchanges folders of the workspace with links to the outside while its user asks for
- * files. The routes show nothing outside, however the moments fall.
+ * A command of the agent replaces folders of the workspace with links to the outside while its user requests
+ * files. The routes show nothing outside, with any timing.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { startService } from '../service.ts'
 
 /** Promise 4: A command that swaps folders for links gets no outside file through the workspace routes. */
 test.each(SWAPPER_PLACES)(
-  'a command %s that swaps folders for links gets no file and no name outside out of the routes',
+  'a command %s that swaps folders for links gets no outside file or name through the routes',
   { timeout: rounds(120_000, 300_000) },
   async (where, boxed) => {
     await using service = await startService()

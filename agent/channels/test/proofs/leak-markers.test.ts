@@ -47,7 +47,7 @@ const SEEN_BY_VISITORS = [
 ]
 
 const { drafts, types, missing } = eventSamples()
-test('there is a sample of every event type that the service writes', () => {
+test('eventSamples creates a sample of every event type that the service writes', () => {
   expect(missing).toEqual([])
   expect(new Set(drafts.map(({ type }) => type)).size).toBe(types.length)
 })
