@@ -4,7 +4,7 @@ import { channelForms, composeChannel, secretName } from './channel-forms.ts'
 
 const platforms = ChannelConfig.options.map(({ shape }) => shape.platform.value)
 
-test('every platform but email, whose servers are the operator’s, has a form, whose secrets are no settings and which leads nowhere else', () => {
+test('every platform but email has a form, without environment names and API addresses', () => {
   const forms = channelForms()
   expect(forms.map(({ platform }) => platform)).toEqual(platforms.filter(name => name !== 'email'))
   for (const { platform, fields } of forms) {
@@ -35,7 +35,7 @@ test('every platform but email, whose servers are the operator’s, has a form, 
   )
 })
 
-test('settings and the names of secrets make what cairn.yaml would say', () => {
+test('settings and secret names compose the configuration that cairn.yaml would contain', () => {
   const settings = { platform: 'webhook', callback_url: 'https://example.org/x', access: 'linked' }
   const composed = composeChannel(settings, ['secret'])
   expect(ChannelConfig.parse(composed)).toMatchObject({ secret_env: 'secret', platform: 'webhook' })

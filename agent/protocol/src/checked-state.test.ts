@@ -3,7 +3,7 @@ import { checkedState } from './checked-state.ts'
 
 const open = () => checkedState('switch', 'off', { off: ['on'], on: ['off', 'broken'], broken: [] })
 
-test('a move that the table lists is made', () => {
+test('a listed transition is made', () => {
   const state = open()
   state.to('on')
   expect(state.current()).toBe('on')
@@ -11,7 +11,7 @@ test('a move that the table lists is made', () => {
   expect(state.is('broken')).toBe(false)
 })
 
-test('a move that the table does not list is thrown, and the state stays', () => {
+test('an unlisted transition throws and leaves the state unchanged', () => {
   const state = open()
   expect(() => state.to('broken')).toThrow('[switch] cannot go from off to broken')
   expect(state.current()).toBe('off')

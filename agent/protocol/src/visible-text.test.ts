@@ -21,12 +21,12 @@ test.each([
   ['line and paragraph separators', 'a\u2028b\u2029', 'a\\u{2028}b\\u{2029}'],
   ['half of a surrogate pair', 'a\uD83Eb', 'a\\u{D83E}b'],
   ['a private character', '\uE000', '\\u{E000}'],
-])('%s is drawn', (_, text, drawn) => {
+])('%s is escaped', (_, text, drawn) => {
   expect(visibleText(text)).toBe(drawn)
   expect(exactText(text)).toBe(drawn)
 })
 
-test('what people write stays as it is', () => {
+test('ordinary text stays unchanged', () => {
   for (const text of [
     'plain\n\ttext',
     'Grüße, 日本語, हिन्दी, עברית',
@@ -37,7 +37,7 @@ test('what people write stays as it is', () => {
     expect(visibleText(text)).toBe(text)
 })
 
-test('for a decision every space but the ordinary one is drawn, and so is a backslash that would pretend', () => {
+test('for a decision, unusual spaces and backslashes that look like an escape are escaped', () => {
   expect(exactText('rm x\u00A0#/..\u3000y')).toBe('rm x\\u{A0}#/..\\u{3000}y')
   expect(exactText('\\u{202E}')).toBe('\\u{5C}u{202E}')
 })
@@ -48,7 +48,7 @@ test.each([
   ['one at its end', 'curl exampl\u0435.org', 'curl exampl\\u{435}.org'],
   ['a Greek letter', 'n\u03BFde', 'n\\u{3BF}de'],
   ['letters of mathematics', '\u{1D69B}\u{1D696} x', '\\u{1D69B}\\u{1D696} x'],
-])('for a decision %s is drawn', (_, text, drawn) => {
+])('for a decision %s is escaped', (_, text, drawn) => {
   expect(exactText(text)).toBe(drawn)
   expect(
     exactParts(text)
@@ -58,7 +58,7 @@ test.each([
   expect(visibleText(text), 'prose stays readable').toBe(text)
 })
 
-test('for a decision words of one script stay as they are', () => {
+test('for a decision, words of one script stay unchanged', () => {
   for (const text of [
     'Привет, мир',
     'Καλημέρα κόσμε',
@@ -94,7 +94,7 @@ const any = fc.oneof(
 const HIDES = /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069\u200B\u{E0000}-\u{E0FFF}]/u
 
 /** Promise 2.8: Invisible and misleading characters are visible wherever a person decides or reads tools. */
-test('property: texts that differ are drawn differently, and nothing that was drawn is left to hide', () => {
+test('property: different texts are escaped differently, and no hidden character remains', () => {
   fc.assert(
     fc.property(any, any, (a, b) => {
       if (a !== b) expect(exactText(a)).not.toBe(exactText(b))
@@ -104,7 +104,7 @@ test('property: texts that differ are drawn differently, and nothing that was dr
   )
 })
 
-test('property: the parts are the text with what is drawn told apart', () => {
+test('property: the parts restore the text and mark what is escaped', () => {
   fc.assert(
     fc.property(any, text => {
       const parts = exactParts(text)

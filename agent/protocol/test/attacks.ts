@@ -1,5 +1,5 @@
 /**
- * What the attack suites share: how long they try, and the count of what they tried. `npm run security` sets
+ * Shared by the attack suites: the duration of attacks, and the count of attempts. `npm run security` sets
  * both variables, runs every suite below a folder named security/ and prints the table.
  */
 import { appendFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ export type Tally = { part: string; tried: number; unexpected: number }
 export const rounds = (sample: number, full: number): number =>
   process.env['ATTACKS'] === 'full' ? full : sample
 
-/** Adds a line to the table of `npm run security`; in `npm test` nobody collects it. */
+/** Adds a line to the table of `npm run security`; `npm test` ignores it. */
 export function tally(part: string, tried: number, unexpected: number): void {
   const file = process.env['ATTACK_TALLY']
   if (file) appendFileSync(file, `${JSON.stringify({ part, tried, unexpected } satisfies Tally)}\n`)

@@ -1,4 +1,4 @@
-/** How somebody sets a clock: by minutes, by a time zone, by years (a machine without a battery). */
+/** How a clock may be set: by minutes, by a time zone, by years (a machine without a battery). */
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const YEAR = 365 * 24 * HOUR

@@ -14,19 +14,19 @@ import {
 const messages = writer('messages')
 const inbox = writer('inbox')
 
-test('a payload that fits becomes a draft with the same data', () => {
+test('a valid payload becomes a pending event with the same data', () => {
   expect(messages('user.message', { content: 'hello' })).toEqual({
     type: 'user.message',
     data: { content: 'hello' },
   })
 })
 
-test('a key that the contract does not know is refused on writing and the message names it', () => {
+test('a write rejects an unknown key and names it', () => {
   const withStray = { content: 'hello', colour: 'red' }
   expect(() => messages('user.message', withStray)).toThrow(/\[writer\] user\.message: .*colour/)
 })
 
-test('a documented key that is missing is refused on writing', () => {
+test('a write rejects a payload without a documented key', () => {
   const gate = {
     tool_name: 'terminal',
     tool_call_id: 'c1',
@@ -36,7 +36,7 @@ test('a documented key that is missing is refused on writing', () => {
   expect(() => inbox('inbox.governance_gate', gate as never)).toThrow(/policy_id/)
 })
 
-test("another producer's type does not compile, and throws where the types were silenced", () => {
+test("a writer rejects another producer’s type, at compile time and at run time", () => {
   // @ts-expect-error session.pause is written by lifecycle
   expect(() => messages('session.pause', {})).toThrow(/written by lifecycle/)
 })
@@ -50,7 +50,7 @@ test('a reserved type has no writer: neither the producer nor the type compiles'
 })
 
 /** Promise 16.1: Cairn validates a payload exactly on write and loosely on read. */
-test('reading is loose: unknown keys pass, and a record is read whatever its payload became', () => {
+test('a read ignores unknown keys and returns a record whatever its payload became', () => {
   const line = JSON.stringify({
     id: 3,
     session_id: 's',
@@ -62,11 +62,11 @@ test('reading is loose: unknown keys pass, and a record is read whatever its pay
   expect(decodeEvent(line).data).toHaveProperty('brand_new', true)
 })
 
-test('a line that is no record is refused by name', () => {
+test('a line that is not a record is rejected with the reason', () => {
   expect(() => decodeEvent('{"no":"record"}')).toThrow(/not an event record/)
 })
 
-test('whatever is accepted on writing is accepted on reading', () => {
+test('every payload that a write accepts is accepted on read', () => {
   for (const type of EVENT_TYPES) {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), data => {
@@ -78,7 +78,7 @@ test('whatever is accepted on writing is accepted on reading', () => {
   }
 })
 
-test('both shapes of policy.allowed and of harness.wake are accepted, a mixture is not', () => {
+test('both shapes of policy.allowed and of harness.wake are accepted, and a mixture is not', () => {
   const allowed = EVENTS['policy.allowed'].write
   expect(allowed.safeParse({ tool: 't', check: 'governance_gate', timestamp: 1.5 }).success).toBe(true)
   expect(allowed.safeParse({ tool_name: 't', reason: 'human approval', tool_call_id: 'c' }).success).toBe(
@@ -91,7 +91,7 @@ test('both shapes of policy.allowed and of harness.wake are accepted, a mixture 
   expect(wake.safeParse({ worker_id: 'w' }).success).toBe(false)
 })
 
-test('limits of the specification hold at the writer: 500 characters of an expert task, 20 iterations of a goal', () => {
+test('a write enforces the limits of 500 characters of an expert task and 20 iterations of a goal', () => {
   const task = (length: number) =>
     EVENTS['expert.delegation'].write.safeParse({
       expert: 'e',
@@ -120,14 +120,14 @@ test('every type belongs to a family, and no documented key is declared twice', 
   }
 })
 
-test('a messaging channel may never show tool traffic, code progress or policy', () => {
+test('a messaging channel shows no tool traffic, code progress or policy', () => {
   const shown = EVENT_TYPES.filter(type => EVENTS[type].facts.channel)
   expect(
     shown.filter(type => /^(tool|code\.run_progress|policy|saga|llm\.thinking|harness)/.test(type)),
   ).toEqual([])
 })
 
-test('no two routes share a method and path, and poll has no alias', () => {
+test('each route has a unique method and path, and poll has no alias', () => {
   const keys = Object.values(ROUTES).map(route => `${route.method} ${route.path}`)
   expect(new Set(keys).size).toBe(keys.length)
   expect(ROUTES.pollEvents).toMatchObject({ access: 'user', alias: false })

@@ -1,5 +1,5 @@
 /**
- * The stable contract, as literals: written from the specification and never imported from the source. A
+ * The stable contract as literals, written from the specification and never imported from the source. A
  * change that makes this file fail is a breaking change and needs a deprecation cycle (contract 16.2).
  */
 import { expect, test } from 'vitest'
@@ -209,7 +209,7 @@ const RESERVED = [
 ]
 
 /** Promise 14.1: The protocol defines exactly 101 event types with their documented keys. */
-test('the enumeration holds exactly the 101 types of the specification', () => {
+test('the enumeration contains exactly the 101 types of the specification', () => {
   expect([...EVENT_TYPES].toSorted()).toEqual([...Object.keys(PINNED), ...RESERVED].toSorted())
   expect(EVENT_TYPES).toHaveLength(101)
 })

@@ -11,7 +11,7 @@ function place(): string {
   return join(dir, 'secrets.key')
 }
 
-test('what is sealed opens with its key and for what it is about, and for nothing else', () => {
+test('sealed text opens only with its key and its context', () => {
   const file = place()
   const one = createSealing({ file })
   const sealed = one.seal('one', 'cookies')
@@ -24,14 +24,14 @@ test('what is sealed opens with its key and for what it is about, and for nothin
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('a key that is given takes the place of the file, and one that is none is refused', () => {
+test('a given key replaces the key file, and an invalid key is rejected', () => {
   const key = randomBytes(32).toString('base64')
   const sealed = createSealing({ file: place(), key }).seal('one', 'cookies')
   expect(createSealing({ file: place(), key }).open('one', sealed)).toBe('cookies')
   expect(() => createSealing({ file: place(), key: 'short' })).toThrow('32 bytes in base64')
 })
 
-test('what was cut or changed opens to nothing, and throws nothing', () => {
+test('truncated or changed text opens to null without an error', () => {
   const sealing = createSealing({ file: place() })
   const whole = Buffer.from(sealing.seal('one', 'x'), 'base64')
   for (let length = 0; length < whole.length; length += 1)

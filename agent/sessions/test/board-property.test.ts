@@ -1,6 +1,6 @@
 /**
- * Several writers of one board at once, on a real store: what stands there in the end follows from the order
- * of their commits alone, and no limit is passed on the way, whoever read what when.
+ * Several concurrent writers of one board, on a real store: the final board follows from the order of their
+ * commits alone, and no limit is exceeded on the way, whatever each writer had read.
  */
 import { type Board, CommitRefused } from '@cairn/log'
 import { admit, BOARD_WINDOW_MS, createSession, type GivenNote, isLive } from '@cairn/sessions'
@@ -10,14 +10,14 @@ import { alice, type Desk, setUp } from './desk.ts'
 
 const WRITERS = ['one', 'two', 'three'] as const
 const SECRET = 'a secret'
-/** Few texts, so that they meet. */
+/** A small choice of texts, so that notes collide. */
 const note = fc.record<GivenNote>({
   type: fc.constantFrom('FACT', 'FAIL', 'CLAIM', 'RESULT'),
   content: fc.constantFrom('The ford', 'the  FORD', 'a well', 'a\nroof', SECRET, 'x'.repeat(201), ' '),
   ref: fc.constantFrom(undefined, 'a.md', 'b.md'),
   ttl_s: fc.constantFrom(undefined, 1, 60, 9999),
 })
-/** A writer reads the board, or writes on the ground of what it read last; and time passes. */
+/** A writer reads the board, or writes on the basis of its last read; and time passes. */
 const step = fc.record({
   writer: fc.constantFrom(...WRITERS),
   does: fc.constantFrom('read' as const, 'write' as const, 'write' as const),
@@ -28,7 +28,7 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 type Read = { board: Board; before: number }
 type Commit = { writer: string; notes: readonly GivenNote[]; at: number }
 
-/** One board, with times counted from its beginning. */
+/** A board with times counted from its creation. */
 async function openBoard({ store, deps, clock }: Desk) {
   const root_id = (await createSession(deps, ['assistant'], { principal: alice })).id
   const begun = clock.now
@@ -36,7 +36,7 @@ async function openBoard({ store, deps, clock }: Desk) {
     board: await store.coordination.board(root_id),
     before: await store.coordination.notesSince(root_id, writer, clock.now - BOARD_WINDOW_MS),
   })
-  /** As share_note does; null: somebody has written since. */
+  /** As share_note does; null: another writer has committed since. */
   async function write(writer: string, notes: readonly GivenNote[], known: Read): Promise<Commit | null> {
     const { board, before } = known
     const isSecret = (text: string): boolean => text.includes(SECRET)
@@ -68,7 +68,7 @@ async function openBoard({ store, deps, clock }: Desk) {
   return { begun, read, write, shown, root_id }
 }
 
-/** Everybody on their own, each with what they last read: the commits in their order. */
+/** Each writer acts independently on its last read: returns the commits in order. */
 async function race(desk: Desk, steps: readonly Step[]) {
   const board = await openBoard(desk)
   const known = new Map<string, Read>()
@@ -121,7 +121,7 @@ async function expectLimits({ store, clock }: Desk, { root_id }: { root_id: stri
 /**
  * Promise 14.16: The commit order alone determines the board, and its limits hold under concurrent writers.
  */
-test('property: the order of the commits alone makes the board, and no limit is passed, whoever read what when', async () => {
+test('property: the commit order alone determines the board, and no limit is exceeded, for any reads', async () => {
   await using desk = await setUp()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 24 }), async steps => {
@@ -141,7 +141,7 @@ test('a claim that is renewed while another writer decides stays with its holder
     { writer: 'one', does: 'write', notes: [claim], advance_s: 0 },
     { writer: 'two', does: 'read', notes: [claim], advance_s: 29 },
     { writer: 'one', does: 'write', notes: [claim], advance_s: 0 },
-    // As it was read, the claim has run out by now.
+    // By its last read, the claim has expired by now.
     { writer: 'two', does: 'write', notes: [claim], advance_s: 2 },
   ]
   const { shown, commits } = await race(desk, steps)

@@ -1,4 +1,4 @@
-/** What may stand on a board, and how it reads. */
+/** Which notes a board admits, and what its readers get. */
 import type { Board, BoardNote, NoteType } from '@cairn/log'
 import { expect, test } from 'vitest'
 import { admit, composeUpdate } from '@cairn/sessions'
@@ -28,7 +28,7 @@ const given = (on: Board, ...notes: ReturnType<typeof note>[]) => {
   return admit(on, { writer_id: 'me', before }, notes, NOW, isSecret)
 }
 
-test('results that took the place of others count among the notes of their writer', () => {
+test('superseded results count against the note limit of their writer', () => {
   const last = board(on(30, 'so far', { writer_id: 'me', type: 'RESULT', ref: 'a.md' }))
   const next = [note('RESULT', 'further', { ref: 'a.md' })]
   const after = (before: number) => admit(last, { writer_id: 'me', before }, next, NOW, isSecret)
@@ -36,7 +36,7 @@ test('results that took the place of others count among the notes of their write
   expect(after(30).rejected).toMatchObject([{ reason: expect.stringContaining('too_many') as unknown }])
 })
 
-test('a note is one visible line, numbered behind those there are', () => {
+test('a note becomes one visible line, numbered after the existing notes', () => {
   const { change, admitted } = given(board(on(4, 'x')), note('FACT', ' a\nb\u200b c\u202e '))
   expect(change.notes).toEqual([{ type: 'FACT', content: 'a b c', ref: null, ttl_ms: null }])
   expect(admitted).toMatchObject([{ index: 0, seq: 5 }])
@@ -64,13 +64,13 @@ test.each([
     [note('FACT', 'a')],
   ],
   ['full', board(...Array.from({ length: 300 }, (_, at) => on(at + 1, `x ${at}`))), [note('FACT', 'a')]],
-] as const)('it is refused: %s', (reason, on, notes) => {
+] as const)('rejects a note: %s', (reason, on, notes) => {
   const { rejected, change } = given(on, ...notes)
   expect(rejected.at(-1)?.reason).toContain(reason)
   expect(change.notes).toHaveLength(notes.length - 1)
 })
 
-test('an own claim is renewed, one that has run out is free, and a result takes the place of the one before', () => {
+test('an own claim is renewed, an expired one is free, and a result supersedes the writer’s earlier one', () => {
   const claims = board(
     on(1, 'mine', { type: 'CLAIM', writer_id: 'me', expires_at: NOW + 1 }),
     on(2, 'theirs', { type: 'CLAIM', expires_at: NOW }),
@@ -94,7 +94,7 @@ test('an own claim is renewed, one that has run out is free, and a result takes 
 
 const read = (at: number | null, anew = false) => ({ at, anew })
 /** Promise 14.16: A reader of the board receives each note of another author once. */
-test('a reader is shown all at first, then what is new, and nothing of its own', () => {
+test('a reader gets all notes first, then new ones, and none of its own', () => {
   const all = board(
     on(1, 'one'),
     on(2, 'mine', { writer_id: 'me' }),
@@ -120,7 +120,7 @@ test('a reader is shown all at first, then what is new, and nothing of its own',
   expect(composeUpdate('root', board(on(2, 'mine', { writer_id: 'me' })), 'me', read(null), NOW)).toBeNull()
 })
 
-test('a snapshot keeps the newest and says how many it leaves out; a long delta is one', () => {
+test('a snapshot keeps the newest notes and counts the omitted ones; a long delta becomes a snapshot', () => {
   const many = board(...Array.from({ length: 40 }, (_, at) => on(at + 1, `${at + 1} ${'x'.repeat(150)}`)))
   const update = composeUpdate('root', many, 'me', read(3), NOW)
   expect(update).toMatchObject({ kind: 'snapshot', cursor_from: null, cursor_to: 40 })

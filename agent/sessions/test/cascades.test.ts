@@ -1,4 +1,6 @@
-/** What is done to a session and all below it, without a worker: a family is made here, and its logs are judged. */
+/**
+ * Commands to a session and its subtree, without a worker: a tree is created here, and its logs are checked.
+ */
 import type { Commit, LogStore } from '@cairn/log'
 import { decodeEvent, type SessionEvent } from '@cairn/protocol'
 import {
@@ -46,7 +48,7 @@ async function spawn(desk: Desk, parentId: string, child_id: string, depth: numb
   await desk.store.commit({ session_id: parentId, events: [event], rows: [row], also: [part] })
 }
 
-/** An answer of the model that used so many tokens. */
+/** Writes an answer of the model with this number of input tokens. */
 async function answers(
   store: LogStore,
   session_id: string,
@@ -58,7 +60,7 @@ async function answers(
   await store.commit({ session_id, events: [foreign('llm.response', { ...answer, ...usage })], ...guards })
 }
 
-/** A root, a worker of it, and a worker of that. */
+/** A root, its worker, and a worker of that worker. */
 async function setFamily(desk: Desk): Promise<void> {
   await spawn(desk, desk.session.id, LEAD, 1)
   await spawn(desk, LEAD, LEAF, 2)
@@ -82,7 +84,7 @@ test.each([
   ['a stop of the root', (desk: Desk) => stopSession(desk.deps, desk.session.id)],
   ['a stop of a worker that has one of its own', (desk: Desk) => stopSession(desk.deps, LEAD)],
   ['an archive', (desk: Desk) => archiveSession(desk.deps, desk.session)],
-] as const)('the outcomes of %s say what was used below, also by those that end with it', async (_, act) => {
+] as const)('the outcomes of %s contain the usage of the subtree, including workers that end with it', async (_, act) => {
   await using desk = await setUp()
   await setFamily(desk)
   await act(desk)
@@ -93,7 +95,7 @@ test.each([
 })
 
 /** Promise 14.4: A worker's outcome counts all tokens and cost below it, including what commits meanwhile. */
-test('an answer that lands while a stop is composed is counted in the outcome', async () => {
+test('an answer that is committed while a stop is composed counts in the outcome', async () => {
   await using desk = await setUp()
   await setFamily(desk)
   let landed = false
@@ -114,7 +116,7 @@ test('an answer that lands while a stop is composed is counted in the outcome', 
 })
 
 /** Promise 6.9: A stop completes even if the sessions below write all the time. */
-test('a stop comes to its end although a worker below writes all the time', async () => {
+test('a stop completes although a worker below writes all the time', async () => {
   await using desk = await setUp()
   await setFamily(desk)
   const claims = await desk.store.claim('worker', 10, 60_000)
@@ -140,7 +142,7 @@ test('a stop comes to its end although a worker below writes all the time', asyn
  * Promise 6.9: Retrying a paused session resumes its workers; the retry is refused while a session above is
  * paused.
  */
-test('a retry of a paused session takes up all that its pause had paused, and is refused below one that is paused', async () => {
+test('a retry of a paused session resumes its subtree, and is rejected below a paused session', async () => {
   await using desk = await setUp()
   await setFamily(desk)
   const statusOf = async (id: string) => (await desk.store.getSession(id))?.status
@@ -158,7 +160,7 @@ test('a retry of a paused session takes up all that its pause had paused, and is
 })
 
 /** Promise 6.9: A resume leaves a separately paused worker, and all below it, paused. */
-test('a worker that was paused by itself stays paused with its own workers when the session above goes on', async () => {
+test('a worker that was paused by itself stays paused with its own workers when its parent resumes', async () => {
   await using desk = await setUp()
   await setFamily(desk)
   const statuses = async () =>
@@ -209,7 +211,7 @@ test.each([
     expect(checkHistory(log).filter(found => found.includes('session.pause'))).toEqual([])
 })
 
-test('a session whose turn has ended and that has no open workers is not paused', async () => {
+test('a session whose turn has ended cannot be paused without open workers', async () => {
   await using desk = await setUp()
   await setFamily(desk)
   await stopSession(desk.deps, LEAD)
@@ -234,7 +236,7 @@ test('a stop of a paused session ends its workers and leaves it paused', async (
   await expect(stopSession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state' })
   desk.clock.now += 1000
   await resumeSession(desk.deps, desk.session.id)
-  // The message was not dealt with by the stop.
+  // The stop did not consume the message.
   expect((await desk.store.claim('worker', 10, 60_000)).map(({ session }) => session.id)).toEqual([
     desk.session.id,
   ])

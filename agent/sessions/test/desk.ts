@@ -70,7 +70,7 @@ export type Desk = {
   events(): Promise<SessionEvent[]>
   last(): Promise<SessionEvent | undefined>
   row(): Promise<SessionRow>
-  /** Writes as a worker would, without its lease. */
+  /** Writes as a runner would, without its lease. */
   write(events: readonly EventDraft[], extra?: Partial<Parameters<LogStore['commit']>[0]>): Promise<number>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -105,7 +105,7 @@ export async function setUp(): Promise<Desk> {
   }
 }
 
-/** An event that some other package writes; the tests here only need it to be there. */
+/** An event of another package; these tests only need it to exist. */
 export const foreign = (type: EventType, data: Record<string, unknown>): EventDraft =>
   ({ type, data }) as unknown as EventDraft
 export const types = (events: readonly SessionEvent[]): string[] => events.map(event => event.type)

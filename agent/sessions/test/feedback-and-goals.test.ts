@@ -25,7 +25,7 @@ const response = foreign('llm.response', {
 const expert = foreign('expert.result', { expert: 'sql', success: true, iterations_used: 1, content: 'c' })
 
 /** Promise 14.9: A rating of an answer is `user.feedback`; a rating of an expert endorses or overrides it. */
-test('a rating of an answer is user.feedback; of an expert, endorse or override', async () => {
+test('a rating of an answer writes user.feedback, and one of an expert endorses or overrides it', async () => {
   await using desk = await setUp()
   const rate = async (event_id: number, rating: 'up' | 'down') =>
     giveFeedback(desk.deps, {
@@ -54,7 +54,7 @@ test('a rating of an answer is user.feedback; of an expert, endorse or override'
   })
 })
 
-test('a machine judges, and a second rating is an event of its own', async () => {
+test('a service account rates as a judge, and a second rating is a new event', async () => {
   await using desk = await setUp()
   const event_id = await desk.write([response])
   await giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating: 'up', principal: judge })
@@ -92,7 +92,7 @@ test('only answers can be rated', async () => {
 const rubric = { type: 'text', content: 'it works' } as const
 
 /** Promise 14.10: A goal set through the API writes `user.define_outcome`, with at most 20 iterations. */
-test('a goal is defined through the API with its clamp, and work on it begins', async () => {
+test('a goal defined through the API is clamped, and work on it starts', async () => {
   await using desk = await setUp()
   await desk.write([sessionCompleted('completed', 'w')])
   const [goal] = await defineOutcomes(desk.deps, desk.session.id, [
@@ -115,7 +115,7 @@ test('a goal is defined through the API with its clamp, and work on it begins', 
   expect(goal).toMatchObject({ type: 'user.define_outcome', event_id: 3 })
 })
 
-test('several goals are defined together or not at all, and work begins on the last', async () => {
+test('several goals are defined together or not at all, and work starts on the last', async () => {
   await using desk = await setUp()
   const goals = await defineOutcomes(desk.deps, desk.session.id, [
     { description: 'one', rubric },
@@ -131,7 +131,7 @@ test('several goals are defined together or not at all, and work begins on the l
   expect(await desk.events()).toEqual(before)
 })
 
-test('a second goal is refused while one is under way, and taken once that one is cleared', async () => {
+test('a second goal is rejected while one is active, and accepted after that one is cleared', async () => {
   await using desk = await setUp()
   const [first] = await defineOutcomes(desk.deps, desk.session.id, [{ description: 'one', rubric }])
   const before = await desk.events()
@@ -147,7 +147,7 @@ test('a second goal is refused while one is under way, and taken once that one i
   expect(await second()).toHaveLength(1)
 })
 
-test('of two goals at the same moment one is set', async () => {
+test('one of two concurrent goals is set', async () => {
   await using desk = await setUp()
   const both = await Promise.allSettled(
     ['one', 'two'].map(description => defineOutcomes(desk.deps, desk.session.id, [{ description, rubric }])),
@@ -156,7 +156,7 @@ test('of two goals at the same moment one is set', async () => {
   expect(types(await desk.events())).toEqual(['user.define_outcome', 'user.message'])
 })
 
-test('the disclosure that a person accepted is on record', async () => {
+test('accepting the disclosure writes an event with its level and person', async () => {
   await using desk = await setUp()
   await confirmDisclosure(desk.deps, desk.session.id, 'full', alice)
   expect((await desk.last())?.data).toEqual({
@@ -166,7 +166,7 @@ test('the disclosure that a person accepted is on record', async () => {
   })
 })
 
-test('one acceptance of the disclosure is one event; another person or level is another', async () => {
+test('accepting the disclosure again writes no event, and another person or level writes one', async () => {
   await using desk = await setUp()
   const accept = (level: string, who = alice) => confirmDisclosure(desk.deps, desk.session.id, level, who)
   const first = await accept('basic')
@@ -178,7 +178,7 @@ test('one acceptance of the disclosure is one event; another person or level is 
   expect(await desk.events()).toHaveLength(3)
 })
 
-test('people see their own sessions, an admin and an org token those of the organisation, nobody those of another', async () => {
+test('users see their own sessions, admins and org tokens those of the organisation, and no one foreign ones', async () => {
   await using desk = await setUp()
   expect([alice, admin, judge].map(who => mayAccess(who, desk.session))).toEqual([true, true, true])
   expect([bob, robot, stranger].map(who => mayAccess(who, desk.session))).toEqual([false, false, false])
@@ -187,7 +187,7 @@ test('people see their own sessions, an admin and an org token those of the orga
   expect(visibleTo(admin)).toEqual({ org_id: 'org' })
 })
 
-test('whether a goal is under way is known from the snapshot of the session and what came since', async () => {
+test('an active goal is detected from the session snapshot and the later events', async () => {
   await using desk = await setUp()
   const define = (description: string) =>
     defineOutcomes(desk.deps, desk.session.id, [{ description, rubric: { type: 'text', content: 'r' } }])

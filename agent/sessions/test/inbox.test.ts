@@ -38,7 +38,7 @@ const action = {
   reason: '',
 }
 
-test('a gate shows its documented keys and keeps the hash of the arguments to itself', async () => {
+test('a gate has its documented keys and hides the hash of its arguments', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   const data = {
@@ -61,7 +61,7 @@ test('a gate shows its documented keys and keeps the hash of the arguments to it
   expect(await desk.row()).toMatchObject({ waiting_on: 'approval' })
 })
 
-test('an approval is one commit: the item, a grant for an hour, and the message that tells the model', async () => {
+test('an approval commits the item, a grant for an hour and the message to the model together', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   await desk.write([sessionCompleted('completed', 'w')])
@@ -88,7 +88,7 @@ test.each([
   ['a user', alice, 'A person', { decided_by_user_id: 'alice' }],
   ['a service account', judge, 'A service account', { decided_by_service_account_id: 'judge' }],
 ] as const)(
-  'a decision by %s says so: in the item, in the message and in the grant',
+  'a decision by %s is attributed in the item, the message and the grant',
   async (_, who, words, keys) => {
     await using desk = await setUp()
     for (const decision of ['approve', 'reject'] as const) {
@@ -107,7 +107,7 @@ test.each([
 )
 
 /** Promise 6.6: Archiving a session expires its open inbox items. */
-test('what a session still asks of people expires when it is archived, in the same commit, and takes no answer', async () => {
+test('archiving a session expires its open inbox items in the same commit, and they accept no answer', async () => {
   await using desk = await setUp()
   const asked = await raise(desk, gate(desk))
   const done = await raise(
@@ -152,7 +152,7 @@ test('what a session still asks of people expires when it is archived, in the sa
 })
 
 /** Promise 10.12: A decision with a `shown_hash` is accepted only if it matches the item's arguments. */
-test('an approval that says what was shown must have shown the arguments of the item; without a word it is taken', async () => {
+test('a shown_hash must match the arguments of the item, and a decision without one is accepted', async () => {
   await using desk = await setUp()
   const whole = { arguments: { command: 'rm' }, shown_hash: 'shown-1' }
   const raiseWhole = () =>
@@ -175,7 +175,7 @@ test('an approval that says what was shown must have shown the arguments of the 
   })
 })
 
-test('an item of an older release that shows a part of its arguments only is not approved, and can be rejected', async () => {
+test('an item of an older release with truncated arguments can be rejected but not approved', async () => {
   await using desk = await setUp()
   const id = await raise(
     desk,
@@ -189,7 +189,7 @@ test('an item of an older release that shows a part of its arguments only is not
   })
 })
 
-test('a rejection tells the model and grants nothing', async () => {
+test('a rejection adds a message for the model and no grant', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   await respondInbox(desk.deps, id, { decision: 'reject' }, alice)
@@ -201,7 +201,7 @@ test('a rejection tells the model and grants nothing', async () => {
 })
 
 /** Promise 4.7: A second decision is rejected with the first one. */
-test('whoever answers second learns the first decision, and nothing changes', async () => {
+test('rejects a second decision with the first one and changes nothing', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   await respondInbox(desk.deps, id, { decision: 'reject' }, alice)
@@ -214,7 +214,7 @@ test('whoever answers second learns the first decision, and nothing changes', as
   expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
-test('two decisions at the same moment are one decision', async () => {
+test('two concurrent decisions result in one decision', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   const both = await Promise.allSettled([
@@ -227,7 +227,7 @@ test('two decisions at the same moment are one decision', async () => {
   expect(types(await desk.events()).filter(type => type === 'user.message')).toHaveLength(1)
 })
 
-test("another person's item does not exist", async () => {
+test("another user’s item is not found", async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   for (const principal of [bob, stranger])
@@ -239,7 +239,7 @@ test("another person's item does not exist", async () => {
   })
 })
 
-test('an action is completed, and the model is told what was done', async () => {
+test('completing an action adds a message for the model', async () => {
   await using desk = await setUp()
   const id = await raise(
     desk,
@@ -264,7 +264,7 @@ test('an action is completed, and the model is told what was done', async () => 
   })
 })
 
-test('the answer must fit the kind of the item', async () => {
+test('an answer must match the kind of the item', async () => {
   await using desk = await setUp()
   const asked = await raise(desk, gate(desk))
   const informed = await raise(
@@ -292,7 +292,7 @@ test('the answer must fit the kind of the item', async () => {
   })
 })
 
-test('titles and bodies are cut to their limits, whole characters only', async () => {
+test('titles and bodies are truncated to their limits at whole characters', async () => {
   await using desk = await setUp()
   const id = await raise(
     desk,

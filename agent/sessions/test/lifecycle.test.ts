@@ -42,7 +42,7 @@ test.each([
   },
 )
 
-test('a stop leaves no work behind; a pause keeps it for the resume', async () => {
+test('a stop discards pending work, and a pause keeps it for the resume', async () => {
   await using desk = await setUp()
   await working(desk)
   await stopSession(desk.deps, desk.session.id)
@@ -56,7 +56,7 @@ test('a stop leaves no work behind; a pause keeps it for the resume', async () =
 })
 
 /** Promise 6.4: A stop writes no event if nothing runs. */
-test('a stop where nothing runs writes no event and says so, however often it is asked for', async () => {
+test('a stop writes no event if nothing runs and reports that, also when repeated', async () => {
   await using desk = await setUp()
   expect(await stopSession(desk.deps, desk.session.id)).toMatchObject({ status: 'active', stopped: false })
   expect(await desk.events()).toEqual([])
@@ -67,7 +67,7 @@ test('a stop where nothing runs writes no event and says so, however often it is
   expect(types(await desk.events())).toEqual(['user.message', 'session.stopped'])
 })
 
-test('an approval, a proposal or a paused schedule is nothing to stop; a question or an action is', async () => {
+test('a stop cancels an open question or action, but not an approval, a proposal or a paused schedule', async () => {
   const action = { title: 't', instructions: 'i', context: '', target: null, reason: '' }
   const gate = {
     tool_name: 'terminal',
@@ -90,7 +90,7 @@ test('an approval, a proposal or a paused schedule is nothing to stop; a questio
   }
 })
 
-test('a failed session is retried, a paused one resumed or retried', async () => {
+test('a failed session is retried, and a paused one is retried too', async () => {
   await using desk = await setUp()
   await desk.write([sessionFailed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true })])
   expect((await retrySession(desk.deps, desk.session.id)).status).toBe('active')
@@ -99,7 +99,7 @@ test('a failed session is retried, a paused one resumed or retried', async () =>
   expect((await retrySession(desk.deps, desk.session.id)).status).toBe('active')
 })
 
-test('from a wrong state a transition is refused, says so, and writes nothing', async () => {
+test('a transition from a wrong state is rejected with its state and writes nothing', async () => {
   await using desk = await setUp()
   await expect(resumeSession(desk.deps, desk.session.id)).rejects.toMatchObject({
     code: 'wrong_state',
@@ -115,7 +115,7 @@ test('from a wrong state a transition is refused, says so, and writes nothing', 
   expect(types(await desk.events())).toEqual(['session.complete'])
 })
 
-test('archiving takes the children along, stops what runs, and may be repeated', async () => {
+test('archiving includes descendants, stops running turns, and is idempotent', async () => {
   await using desk = await setUp()
   const { org_id, created_by, created_by_kind, agent, channel } = desk.session
   const child = await desk.store.createSession({
@@ -149,20 +149,20 @@ test('archiving takes the children along, stops what runs, and may be repeated',
   })
 })
 
-test('a session at rest is archived without an event', async () => {
+test('an idle session is archived without an event', async () => {
   await using desk = await setUp()
   await desk.write([sessionCompleted('completed', 'w')])
   await archiveSession(desk.deps, await desk.row())
   expect(types(await desk.events())).toEqual(['session.complete'])
 })
 
-test('renaming is an event and a column', async () => {
+test('renaming writes an event and the title column', async () => {
   await using desk = await setUp()
   expect(await renameSession(desk.deps, desk.session.id, 'New name')).toMatchObject({ title: 'New name' })
   expect((await desk.last())?.data).toEqual({ title: 'New name' })
 })
 
-test('a session is made for an agent there is, with settings it knows', async () => {
+test('a session requires a known agent and valid settings', async () => {
   await using desk = await setUp()
   expect(desk.session).toMatchObject({
     agent: 'assistant',

@@ -15,7 +15,7 @@ import { alice, type Desk, robot, setUp, types } from './desk.ts'
 const hello = (desk: Desk) =>
   addMessage(desk.deps, { session_id: desk.session.id, content: 'hello', principal: alice })
 
-test('a message carries who sent it, and asks for work', async () => {
+test('a message records its sender and requests work', async () => {
   await using desk = await setUp()
   const { last_id } = await hello(desk)
   expect((await desk.last())?.data).toEqual({ content: 'hello', principal_user_id: 'alice' })
@@ -35,7 +35,7 @@ test.each([
   expect((await desk.row()).status).toBe('active')
 })
 
-test('a paused session takes a message and stays paused', async () => {
+test('a paused session accepts a message and stays paused', async () => {
   await using desk = await setUp()
   await pauseSession(desk.deps, desk.session.id)
   await hello(desk)
@@ -43,7 +43,7 @@ test('a paused session takes a message and stays paused', async () => {
   expect((await desk.row()).status).toBe('paused')
 })
 
-test('an archived session takes none, and an unknown one is not found', async () => {
+test('an archived session rejects a message, and an unknown one is not found', async () => {
   await using desk = await setUp()
   await archiveSession(desk.deps, desk.session)
   await expect(hello(desk)).rejects.toMatchObject({
@@ -74,7 +74,7 @@ const answer = (desk: Desk, ...responses: { question: string; answer: string }[]
     principal: alice,
   })
 
-test('whether an answer is one of the choices is decided here, not by the caller', async () => {
+test('the server decides whether an answer is one of the choices', async () => {
   await using desk = await setUp()
   await ask(desk)
   expect(await desk.row()).toMatchObject({ waiting_on: 'question' })
@@ -96,7 +96,7 @@ test('whether an answer is one of the choices is decided here, not by the caller
   expect(await desk.row()).toMatchObject({ waiting_on: null })
 })
 
-test('a question is answered once: the second answer is refused and writes nothing', async () => {
+test('a question is answered once: the second answer is rejected and writes nothing', async () => {
   await using desk = await setUp()
   await ask(desk)
   const both = await Promise.allSettled([
@@ -111,7 +111,7 @@ test('a question is answered once: the second answer is refused and writes nothi
   expect(types(await desk.events()).filter(type => type === 'ask_user_question.response')).toHaveLength(1)
 })
 
-test('bad answers name what is wrong', async () => {
+test('an invalid answer is rejected with the reason', async () => {
   await using desk = await setUp()
   await ask(desk)
   await expect(answer(desk, { question: 'Taste?', answer: 'x' })).rejects.toMatchObject({
@@ -135,7 +135,7 @@ test('bad answers name what is wrong', async () => {
   ).rejects.toMatchObject({ code: 'not_found' })
 })
 
-describe('text typed while a question waits', () => {
+describe('text typed while a question is open', () => {
   const asks = async (desk: Desk, call: string, ...questions: object[]) => {
     const created = createQuestionItem(desk.deps, { tool_call_id: call, questions: questions as [] })
     await desk.write([created.event])
@@ -150,7 +150,7 @@ describe('text typed while a question waits', () => {
       item.decided_by_user_id,
     ])
 
-  test('is its answer: a choice whatever its case, else words of its own, to every prompt of the call', async () => {
+  test('answers it: as a choice in any case, else as free text, for every prompt of the call', async () => {
     await using desk = await setUp()
     await asks(desk, 'call-1', colour, { prompt: 'Why?' })
     await type(desk, ' Blue ', { request_key: 'k' })
@@ -173,7 +173,7 @@ describe('text typed while a question waits', () => {
     expect((await desk.last())?.type).toBe('user.message')
   })
 
-  test('passes the question over when asked to: one message, and the item expires with it', async () => {
+  test('skips the question on request: the item expires with one message', async () => {
     await using desk = await setUp()
     await asks(desk, 'call-1', colour)
     await type(desk, 'something else', { on_question: 'pass_over' })
@@ -186,7 +186,7 @@ describe('text typed while a question waits', () => {
   })
 
   /** Promise 6.8: Text that cannot answer the open question is rejected and writes nothing. */
-  test('is refused, and nothing is written, where it cannot be the answer', async () => {
+  test('is rejected and writes nothing if it cannot be the answer', async () => {
     await using desk = await setUp()
     await asks(desk, 'call-1', { ...colour, allow_other: false })
     const before = (await desk.events()).length
@@ -212,7 +212,7 @@ describe('text typed while a question waits', () => {
     ])
   })
 
-  test('is no answer when it is a command to the server', async () => {
+  test('does not answer it if it is a server command', async () => {
     await using desk = await setUp()
     await asks(desk, 'call-1', colour)
     await type(desk, '/help')

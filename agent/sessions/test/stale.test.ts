@@ -1,4 +1,4 @@
-/** A delegated child that is silent is told of, by a clock that the test turns. */
+/** A silent delegated child is reported; the test controls the clock. */
 import type { Fence } from '@cairn/log'
 import { checkHistory } from '@cairn/state'
 import {
@@ -17,7 +17,7 @@ import { type Desk, foreign, setUp } from './desk.ts'
 const CHILD = 'child'
 const SECOND = 1000
 
-/** A session that has delegated a goal, and its child. */
+/** Makes a session delegate a goal, and creates its child. */
 async function delegate(desk: Desk, child_id = CHILD, parent = desk.session): Promise<void> {
   const about = { child_session_id: child_id, tool_call_id: 'call', goal: 'dig', depth: 1 }
   const { event, row, part } = openChild(
@@ -56,7 +56,7 @@ async function claimChild({ store }: Desk): Promise<Fence> {
 const childSays = ({ store }: Desk, fence: Fence, event = foreign('llm.thinking', { reasoning: 'hm' })) =>
   store.commit({ session_id: CHILD, fence, events: [event] })
 
-/** Time passes, and whatever is due at each second of it is fired. */
+/** Advances the time, and fires the timers that are due at each second. */
 async function pass(desk: Desk, seconds: number): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 1) {
     desk.clock.now += SECOND
@@ -71,7 +71,7 @@ async function told(desk: Desk): Promise<unknown[]> {
 }
 
 /** Promise 14.4: Cairn reports a delegated worker that is silent too long, once per silence. */
-test('a delegated child that is silent for a minute is told of once, and once more when it was silent again', async () => {
+test('a delegated child that is silent for a minute is reported once, and again after a second silence', async () => {
   await using desk = await setUp()
   await delegate(desk)
   const fence = await claimChild(desk)
@@ -97,7 +97,7 @@ test('a delegated child that is silent for a minute is told of once, and once mo
   expect(await told(desk)).toHaveLength(2)
 })
 
-test('a child in a tool has three minutes, and who says something meanwhile is not silent', async () => {
+test('a child in a tool may be silent for three minutes, and an event restarts its time', async () => {
   await using desk = await setUp()
   await delegate(desk)
   const fence = await claimChild(desk)
@@ -109,7 +109,7 @@ test('a child in a tool has three minutes, and who says something meanwhile is n
   expect(await told(desk)).toMatchObject([{ in_tool: true, threshold_seconds: 180 }])
 })
 
-test('a silence that ended before the timer was looked at is told of, once', async () => {
+test('a silence that ended before its timer fired is reported once', async () => {
   await using desk = await setUp()
   await delegate(desk)
   const fence = await claimChild(desk)
@@ -122,7 +122,7 @@ test('a silence that ended before the timer was looked at is told of, once', asy
   expect(await told(desk)).toHaveLength(1)
 })
 
-test('the time that a child waited for a resume is no silence', async () => {
+test('time spent waiting for a resume does not count as silence', async () => {
   await using desk = await setUp()
   await delegate(desk)
   await childSays(desk, await claimChild(desk))
@@ -166,7 +166,7 @@ test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
       })
     },
   ],
-])('nothing is told of a silent child while %s', async (_, wait) => {
+])('a silent child is not reported while %s', async (_, wait) => {
   await using desk = await setUp()
   await delegate(desk)
   await wait(desk)
@@ -174,7 +174,7 @@ test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
   expect(await told(desk)).toEqual([])
 })
 
-test('the end of the child takes the timer with it', async () => {
+test('the end of the child removes the timer', async () => {
   await using desk = await setUp()
   await delegate(desk)
   await claimChild(desk)

@@ -14,7 +14,7 @@ const result = (tool_call_id: string): ConversationMessage => ({
 })
 const user: ConversationMessage = { role: 'user', content: 'q' }
 
-test('results of calls made side by side stand in the order of the calls, whichever came first', () => {
+test('results of parallel calls are sorted into the order of the calls', () => {
   expect(
     inCallOrder([
       user,
@@ -40,7 +40,7 @@ test('results of calls made side by side stand in the order of the calls, whiche
   ])
 })
 
-test('what is in order, unfinished, or without its call stays as it is', () => {
+test('messages that are in order, unfinished or without their call stay unchanged', () => {
   for (const messages of [
     [],
     [user],

@@ -1,4 +1,7 @@
-/** Levels follow from the scores alone: recounted from the first on, however they were divided. */
+/**
+ * Levels follow from the scores alone: recounted from the first one on, however they were split into
+ * harvests.
+ */
 import { RESEARCH_LEVELS, type ResearchLevel, type ResearchSettings, type Scores } from '@cairn/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -21,7 +24,7 @@ const metric = (direction: 'max' | 'min', min_delta = 0): ResearchSettings => ({
 })
 
 type Scored = number | null | 'failed'
-/** One harvest after the other; what was reached in each. */
+/** Folds the harvests one after the other; returns the level reached in each. */
 function run(settings: ResearchSettings, harvests: readonly (readonly Scored[])[]) {
   let state: Convergence = noConvergence
   let next = 0
@@ -66,7 +69,7 @@ const settings = fc.oneof(
     .map(({ direction, by }) => metric(direction, by)),
 )
 
-/** From the whole list: how many count since the last that improved, and the best. */
+/** Recounted from the whole list: the count since the last improvement, and the best score. */
 function recount(
   rules: ResearchSettings,
   scores: readonly Scored[],
@@ -85,7 +88,7 @@ function recount(
 }
 
 /** Promise 14.5: Research levels depend only on the scores. */
-test('the standing after any harvests is that of the plain list of their scores', () => {
+test('the count and level after any harvests equal those of the flat list of their scores', () => {
   fc.assert(
     fc.property(
       settings,
@@ -94,7 +97,7 @@ test('the standing after any harvests is that of the plain list of their scores'
         const { state, reached } = run(rules, harvests)
         const whole = recount(rules, harvests.flat())
         expect([state.count, state.level]).toEqual([whole.count, whole.level])
-        // And what was said at each harvest follows from the lists before and after it.
+        // The level reported at each harvest follows from the lists before and after it.
         for (const [at, said] of reached.entries()) {
           const before = recount(rules, harvests.slice(0, at).flat())
           const after = recount(rules, harvests.slice(0, at + 1).flat())

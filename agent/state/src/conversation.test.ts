@@ -43,11 +43,11 @@ const fold = (...events: SessionEvent[]): Conversation => events.reduce(foldConv
 const roles = (conversation: Conversation) => conversation.entries.map(entry => entry.message.role)
 const texts = (conversation: Conversation) => conversation.entries.map(entry => entry.message.content)
 
-test('messages and answers follow each other as they were logged', () => {
+test('messages and answers keep the order of the log', () => {
   expect(texts(fold(user('a'), answer('b'), user('c')))).toEqual(['a', 'b', 'c'])
 })
 
-test('a message that arrives while a call is open waits until its result is there', () => {
+test('a message that arrives while a call is open is deferred until its result', () => {
   const open = fold(user('a'), answer('', [{ id: 'c1', name: 'read_file' }]), call('c1'), user('steer'))
   expect(roles(open)).toEqual(['user', 'assistant'])
   expect(open.open).toMatchObject([{ tool_call_id: 'c1', state: 'called' }])
@@ -56,7 +56,7 @@ test('a message that arrives while a call is open waits until its result is ther
   expect(closed.open).toEqual([])
 })
 
-test('every call of a response gets its result before anything else is said', () => {
+test('every call of a response gets its result before the next message', () => {
   const half = fold(
     user('a'),
     answer('', [
@@ -83,7 +83,7 @@ const asked = () =>
 const reply = () => event('ask_user_question.response', { tool_call_id: 'q', responses })
 const request = () => event('llm.request', { model: 'm', turn_id: 't', iteration_index: 1 })
 
-test('a question that was answered is open until its tool.result, which the model reads, once', () => {
+test('an answered question stays open until its tool.result, which the model reads once', () => {
   expect(asked().open).toMatchObject([{ tool_call_id: 'q', state: 'waiting' }])
   const answered = [reply(), user('and hurry')].reduce(foldConversation, asked())
   expect(answered.open).toMatchObject([{ tool_call_id: 'q', state: 'answered', answered: { responses } }])
@@ -98,7 +98,7 @@ test('a question that was answered is open until its tool.result, which the mode
 })
 
 /** Promise 7.12: Logs of older releases without the `tool.result` of an answered question remain readable. */
-test('in logs of older releases, which wrote no such tool.result, the answer itself is what the model reads', () => {
+test('in logs of older releases without that tool.result, the model reads the answer itself', () => {
   const old = [reply(), user('and hurry'), request()].reduce(foldConversation, asked())
   expect(old.open).toEqual([])
   expect(texts(old)).toEqual(['a', '', JSON.stringify({ responses }), 'and hurry'])
@@ -119,11 +119,11 @@ test('a second result of the same call changes nothing', () => {
   expect(foldConversation(done, result('c1', 'second'))).toBe(done)
 })
 
-test('an answer that is empty in every way never reaches the model again', () => {
+test('an empty answer is left out of the conversation', () => {
   expect(roles(fold(user('a'), answer('')))).toEqual(['user'])
 })
 
-test('neither a slash command nor its reply reaches the model; a skill and plain text do', () => {
+test('a slash command and its reply are hidden from the model; a skill and plain text are not', () => {
   expect(
     texts(
       fold(
@@ -137,7 +137,7 @@ test('neither a slash command nor its reply reaches the model; a skill and plain
   ).toEqual(['/review a.ts', '/etc/hosts'])
 })
 
-test('a compaction replaces what came before it and keeps what came after', () => {
+test('a compaction replaces the entries before it and keeps those after it', () => {
   const first = user('old')
   const before = fold(first, answer('older'), user('late'))
   const late = before.entries[2]!.event_id
@@ -154,7 +154,7 @@ test('a compaction replaces what came before it and keeps what came after', () =
   expect(texts(compacted)).toEqual(['summary', 'late'])
 })
 
-test('an expanded skill replaces the text of its message and of no other', () => {
+test('an expanded skill replaces the text of its own message only', () => {
   const message = user('/review this')
   const other = user('plain')
   const folded = fold(

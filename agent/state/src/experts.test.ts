@@ -21,7 +21,7 @@ const delegated = (tool_call_id: string): Entry => [
   { expert: 'surveyor', task: 'look', tools: ['note'], max_iterations: 3, tool_call_id },
 ]
 
-test('two delegations side by side each get their own end, cost and rating', () => {
+test('two parallel delegations each get their own end, cost and rating', () => {
   const runs = fold(
     delegated('a'),
     delegated('b'),
@@ -70,7 +70,7 @@ test('two delegations side by side each get their own end, cost and rating', () 
   ])
 })
 
-test('an end without its delegation, and a delegation told twice, change nothing', () => {
+test('an end without its delegation and a repeated delegation change nothing', () => {
   expect(
     fold([
       'expert.failure',

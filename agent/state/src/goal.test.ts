@@ -46,7 +46,7 @@ const end = (result: ReadData<'span.outcome_evaluation_end'>['result'], parse_fa
   },
 ]
 
-test('both ways of defining a goal make the same goal', () => {
+test('both ways of defining a goal result in the same goal', () => {
   const byApi: Entry = [
     'user.define_outcome',
     {
@@ -66,7 +66,7 @@ test('both ways of defining a goal make the same goal', () => {
   })
 })
 
-test('a verdict closes the span, counts an iteration and its cost, and owes a continuation only when more work is needed', () => {
+test('a verdict closes the span, counts an iteration and its cost, and owes a continuation only for a revision', () => {
   expect(fold(defined, start(0))).toMatchObject({ open: { start_id: 2, iteration: 0, ongoing: false } })
   expect(fold(defined, start(0), end('needs_revision'))).toMatchObject({
     status: 'active',
@@ -78,7 +78,7 @@ test('a verdict closes the span, counts an iteration and its cost, and owes a co
   expect(fold(defined, start(0), end('satisfied'))).toMatchObject({ status: 'satisfied', owed: null })
 })
 
-test('the continuation and its message settle what a verdict owes, one after the other', () => {
+test('the continuation and then its message settle what a verdict owes', () => {
   const owed = fold(defined, start(0), end('needs_revision'), [
     'outcome.continuation',
     { outcome_id: 'o', iteration: 1, status_event_id: null },
@@ -95,7 +95,7 @@ test('the continuation and its message settle what a verdict owes, one after the
   ).toMatchObject({ owed: null })
 })
 
-test('paused while it is judged, a goal stays paused unless the verdict satisfies it', () => {
+test('a goal that is paused during its evaluation stays paused unless the verdict is satisfied', () => {
   const paused: Entry = ['outcome.paused', { outcome_id: 'o', reason: 'user-paused' }]
   expect(fold(defined, start(0), paused, end('needs_revision'))).toMatchObject({ status: 'paused' })
   expect(fold(defined, start(0), paused, end('satisfied'))).toMatchObject({ status: 'satisfied' })
@@ -107,7 +107,7 @@ test('paused while it is judged, a goal stays paused unless the verdict satisfie
   ).toMatchObject({ status: 'active' })
 })
 
-test('unparseable verdicts are counted in a row and a parsed one resets them', () => {
+test('consecutive unparseable verdicts are counted, and a parsed one resets the count', () => {
   expect(
     fold(defined, start(0), end('needs_revision', true), start(1), end('needs_revision', true)),
   ).toMatchObject({ parse_failures: 2 })
@@ -116,7 +116,7 @@ test('unparseable verdicts are counted in a row and a parsed one resets them', (
   )
 })
 
-test('a cleared goal is gone, and a new one starts its own count', () => {
+test('a cleared goal is removed, and a new one starts its own count', () => {
   expect(fold(defined, ['outcome.cleared', { outcome_id: 'o' }])).toBeNull()
   expect(
     fold(defined, start(0), end('needs_revision'), [

@@ -1,4 +1,6 @@
-/** Each rule about the order of a mission's events, broken once; and those of results of scheduled runs. */
+/**
+ * Each rule about the order of a mission's events, broken once; and the rules for results of scheduled runs.
+ */
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { log, type Written } from '../test/tree-log.ts'
@@ -12,7 +14,7 @@ const told = (synthetic: string, more: object = {}): Written => [
   { synthetic, mission_id, ...more },
 ]
 const answer: Written = ['llm.response', {}]
-/** Of a log that begins with `defined` and its kickoff, so that the answer of event 3 is the first. */
+/** For a log that starts with `defined` and its kickoff, so that the answer of event 3 is the first. */
 const start = (iteration: number, response_event_id = 3): Written => [
   'mission.evaluation.start',
   { mission_id, iteration, response_event_id, trigger: 'round_end' },
@@ -96,7 +98,7 @@ test.each<[string, Written[]]>([
   ['the grading that event 4 started has no end', [...begun, start(0)]],
   ['its session has ended without a verdict', [...begun, session('complete')]],
   ['its session has ended without a verdict', [...graded('needs_revision'), session('complete')]],
-])('it finds: %s', (what, events) => {
+])('reports: %s', (what, events) => {
   expect(judge(events)).toContain(what)
 })
 
@@ -118,7 +120,7 @@ const results = (...events: Written[]): string => {
     .join('\n')
 }
 
-test('results of runs are numbered, and those of another schedule by themselves', () => {
+test('results of runs are numbered per schedule', () => {
   const other = result(1, { scheduled_session_id: 'other', run_session_id: 'o1' })
   expect(results(result(1), other, result(2), result(3))).toBe('')
 })
@@ -128,6 +130,6 @@ test.each<[string, Written[]]>([
   ['schedule s reports run 3 after run 1', [result(1), result(3)]],
   ['schedule s reports run 1 after run 2', [result(1), result(2), result(1, { run_session_id: 'r3' })]],
   ['schedule s already has a run for T1', [result(1), result(2, { slot_at: 'T1' })]],
-])('it finds of results: %s', (what, events) => {
+])('reports for results: %s', (what, events) => {
   expect(results(...events)).toContain(what)
 })

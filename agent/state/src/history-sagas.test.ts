@@ -103,6 +103,6 @@ test.each<[string, string, SessionEvent[]]>([
     [start, pause, make('tool.call'), report([]), end('compensated')],
   ],
   ['a rollback that never came', 'was not rolled back', [start, pause]],
-])('%s is found', (_, what, events) => {
+])('reports %s', (_, what, events) => {
   expect(judge(events)).toEqual(expect.arrayContaining([expect.stringContaining(what)]))
 })

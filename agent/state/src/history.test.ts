@@ -106,14 +106,14 @@ test('a sound log has no violations', () => {
   expect(checkHistory(log(sound), { settled: true })).toEqual([])
 })
 
-test('pruned chunks leave a gap in the ids, and only they may', () => {
+test('only pruned chunks may leave a gap in the ids', () => {
   const gapAfter = (index: number) => log(sound, at => at + 1 + (at > index ? 3 : 0))
   expect(checkHistory(gapAfter(INDEX.request))).toEqual([])
   expect(checkHistory(gapAfter(INDEX.response))).toEqual([expect.stringContaining('are missing')])
   expect(checkHistory(log(sound, () => 1))[0]).toContain('does not come after')
 })
 
-test('recovery, a repeated request, a crash and a pause are part of a sound log', () => {
+test('recovery, a repeated request, a crash and a pause are valid in a sound log', () => {
   const recovered: Line[] = [['harness.recovered', { recovered_by: 'w2', stale_seconds: 61 }], wake]
   expect(checkHistory(log(inserted(INDEX.delta, ...recovered, request(0, 0))))).toEqual([])
   expect(checkHistory(log(inserted(INDEX.call, ...recovered)))).toEqual([])
@@ -146,7 +146,7 @@ describe('the summary of a turn', () => {
   const check = (input_tokens: number, current: boolean) =>
     checkHistory(log(summed(input_tokens)), { current }).filter(found => found.includes('turn.summary'))
 
-  test('counts what its turn used, whatever began the turn', () => {
+  test('counts the usage of its turn, whatever started the turn', () => {
     expect(check(2, true)).toEqual([])
     expect(check(0, true)).toEqual([
       expect.stringContaining('input_tokens is 0, and the events of its turn sum to 2'),
@@ -166,7 +166,7 @@ test('a question may stay open at the end of a settled log', () => {
   expect(checkHistory(log(asked), { settled: true })).toEqual([])
 })
 
-describe('a question that was answered', () => {
+describe('an answered question', () => {
   const answer: Line = ['ask_user_question.response', { tool_call_id: 'c', responses: [] }]
   const written: Line = [
     'tool.result',
@@ -183,16 +183,16 @@ describe('a question that was answered', () => {
   const rest = sound.slice(INDEX.summary)
   const check = (...lines: Line[]) => checkHistory(log([...asked, ...lines]), { current: true })
 
-  test('has one tool.result before its iteration is summed up and the model is called again', () => {
+  test('has one tool.result before the summary of its iteration and the next model call', () => {
     expect(check(answer, written, ...rest)).toEqual([])
     expect(check(answer, ...rest)).toEqual([expect.stringContaining('c was answered and has no tool.result')])
   })
 
-  test('had none in logs of older releases, which are sound', () => {
+  test('may lack it in logs of older releases', () => {
     expect(checkHistory(log([...asked, answer, ...rest]), { settled: true })).toEqual([])
   })
 
-  test('just before a stop has its result when somebody looks, and nothing else is due', () => {
+  test('right before a stop gets its result at the next wake, and nothing else is due', () => {
     const looked: Line[] = [
       ['session.stopped', { reason: 'user' }],
       ['session.pause', {}],
@@ -208,12 +208,12 @@ describe('a question that was answered', () => {
     ['gets two results', [answer, written, written], 'had its result before'],
     ['gets a result after the model was called again', [answer, ...rest, written], 'had its result before'],
     ['gets another result than the answer', [answer, cancelled], 'not what was answered'],
-  ])('is found where it %s', (_, lines, says) => {
+  ])('is reported if it %s', (_, lines, says) => {
     expect(checkHistory(log([...asked, ...lines])).join('\n')).toContain(says)
   })
 })
 
-describe('names what is wrong when', () => {
+describe('reports the violation when', () => {
   const cases: [what: string, lines: Line[], says: string][] = [
     ['a call starts twice', inserted(INDEX.call, call('c')), 'started before'],
     ['a result comes twice', inserted(INDEX.result, result('c')), 'had its result before'],
@@ -308,7 +308,7 @@ const goOn = (status_event_id: number): Line => [
   { ...outcome, iteration: 1, status_event_id },
 ]
 const again: Line = ['user.message', { content: 'more', synthetic: 'outcome_continuation', ...outcome }]
-/** Event 6 answers, 8 opens the span, 9 ends it. */
+/** Event 6 is the answer, 8 opens the span, 9 closes it. */
 const graded = (verdict: string): Line[] => [
   message,
   wake,
@@ -373,11 +373,11 @@ test.each<[string, Line[], RegExp]>([
     ],
     /message 1 was already processed/,
   ],
-])('%s is found', (_what, lines, sentence) => {
+])('reports %s', (_what, lines, sentence) => {
   expect(checkHistory(log(lines)).join('\n')).toMatch(sentence)
 })
 
-test('a wake that finds nothing to do is no turn, and what was said must be answered', () => {
+test('a wake without work is not a turn, and a message must be answered', () => {
   const pause: Line = ['session.pause', { reason: 'r' }]
   const resume: Line = ['session.resume', { source: 'user' }]
   const reply: Line = [

@@ -28,8 +28,8 @@ const start = {
 } as unknown as SessionEvent
 
 /**
- * Runs a rollback to its report; `crashAt(n)` says whether the worker dies after the n-th event, `undo` what
- * an undo does.
+ * Runs a rollback until its report. `crashAt(n)` returns whether the runner dies after the n-th event, `undo`
+ * the result of an undo.
  */
 function unwind(saga: SagaState, undo: (step: string) => boolean, crashAt: (n: number) => boolean) {
   const log: SessionEvent[] = []
@@ -67,7 +67,7 @@ const build = (states: SagaStepState[]): SagaState =>
     foldSaga(null, start),
   )
 
-test('committed steps are undone in reverse order, each once, and failures are listed while the unwinding goes on', () => {
+test('committed steps are undone once in reverse order, and failures are listed while the rollback continues', () => {
   fc.assert(
     fc.property(steps, fc.func(fc.boolean()), (states, undo) => {
       const committed = states.flatMap((state, i) => (state === 'committed' ? [`s${i}`] : [])).toReversed()
@@ -79,7 +79,7 @@ test('committed steps are undone in reverse order, each once, and failures are l
   )
 })
 
-test('whatever crashes in between, no step is undone twice and every committed one is accounted for', () => {
+test('with any crashes, no step is undone twice and every committed one is accounted for', () => {
   fc.assert(
     fc.property(
       steps,
@@ -100,7 +100,7 @@ test('whatever crashes in between, no step is undone twice and every committed o
   )
 })
 
-test('an undo that was begun before a crash is given up, not repeated', () => {
+test('an undo that was started before a crash is given up and not repeated', () => {
   const half = foldSaga(build(['committed']), stepEvent('s0', 'compensating'))
   expect(nextUnwinding(half!)).toMatchObject({ do: 'give_up', step: { step_id: 's0' } })
 })

@@ -38,7 +38,7 @@ const gate = {
   policy_id: 'require_approval:terminal',
 }
 
-test('chunks of an answer grow one item, and its response settles it', () => {
+test('chunks of an answer extend one item, and the response completes it', () => {
   const streaming = fold(
     ['llm.delta', { content: 'Hel', ...at }],
     ['llm.delta', { content: 'lo', ...at }],
@@ -72,7 +72,7 @@ test('chunks of an answer grow one item, and its response settles it', () => {
   })
 })
 
-test('a retried call forgets the chunks that were shown', () => {
+test('a retried call discards the chunks that were shown', () => {
   expect(
     only(
       fold(
@@ -85,7 +85,7 @@ test('a retried call forgets the chunks that were shown', () => {
   ).toMatchObject([{ content: 'whole' }])
 })
 
-test('a tool card goes from asked over running to its end', () => {
+test('a tool card goes from asked to running to its end', () => {
   const asked: Entry = [
     'llm.response',
     {
@@ -131,7 +131,7 @@ test('an approval card shows the decision, wherever it was made', () => {
   expect(only(decided, 'approval')).toMatchObject([{ decision: 'reject' }])
 })
 
-test('a question shows its answers, and is cancelled when its call ended otherwise', () => {
+test('a question shows its answers, and is cancelled if its call ended without one', () => {
   const asked: Entry = ['inbox.input_required', { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }]
   expect(
     only(
@@ -153,7 +153,7 @@ test('a question shows its answers, and is cancelled when its call ended otherwi
   ).toMatchObject([{ responses: null, cancelled: true }])
 })
 
-test('what may change the state of the session is remembered, and what streams by is not', () => {
+test('state_id is the last event that may change the session state, and chunks do not count', () => {
   const wake: Entry = ['harness.wake', { worker_id: 'w', cursor: 0 }]
   const said: Entry = ['user.message', { content: 'x' }]
   expect(fold(said, wake, ['llm.delta', { content: 'half', ...at }]).state_id).toBe(1)
@@ -165,13 +165,13 @@ test('what may change the state of the session is remembered, and what streams b
     expect(fold(said, wake, end).state_id).toBe(3)
 })
 
-test('a turn that is cut off leaves no answer streaming for ever', () => {
+test('an interrupted turn leaves no answer in the streaming state', () => {
   expect(
     only(fold(['llm.delta', { content: 'half', ...at }], ['session.stopped', { reason: 'user' }]), 'answer'),
   ).toMatchObject([{ content: 'half', streaming: false }])
 })
 
-test('failures, crashes and recoveries are said in the chat', () => {
+test('failures, crashes and recoveries appear as notices in the chat', () => {
   const view = fold(
     [
       'session.fail',
@@ -191,7 +191,7 @@ test('failures, crashes and recoveries are said in the chat', () => {
   ])
 })
 
-test('the reply to a command is no answer of the model: it leaves the context meter alone, and the goal is part of the view', () => {
+test('a command reply leaves the context meter unchanged, and the goal is part of the view', () => {
   const answered: Entry = [
     'llm.response',
     { message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop', ...usage, ...at },
@@ -225,7 +225,7 @@ test('the reply to a command is no answer of the model: it leaves the context me
   expect(only(view, 'answer').map(item => item.finish_reason)).toEqual(['stop', 'command'])
 })
 
-test('a worker is a card where it was made, and says there what came of it', () => {
+test('a worker is a card where it was spawned, and the card shows its outcome', () => {
   const numbers = {
     duration_seconds: 4,
     iterations: 2,
@@ -258,7 +258,7 @@ test('a worker is a card where it was made, and says there what came of it', () 
     ['worker.failed', { worker_id: 'w', error: 'no', cause: 'error', partial_result: 'half', ...numbers }],
     ['worker.failed', { worker_id: 'gone', error: 'stopped', cause: 'parent', ...numbers }],
   )
-  // One that was waited for, or that ended with its parent, is told of by its card alone.
+  // A delegation, or a worker that ended with its parent, is reported by its card alone.
   expect(kinds(view)).toEqual(['worker', 'worker', 'worker', 'user', 'notice'])
   expect(only(view, 'worker')).toMatchObject([
     {
@@ -272,7 +272,7 @@ test('a worker is a card where it was made, and says there what came of it', () 
   expect(only(view, 'notice')).toMatchObject([{ level: 'warning', text: 'Worker failed: be w' }])
 })
 
-test('a message that a stop left without an answer says so; one that was answered does not', () => {
+test('a message that a stop left unanswered is marked, and an answered one is not', () => {
   const view = fold(
     ['user.message', { content: 'first' }],
     ['llm.delta', { content: 'half', ...at }],
@@ -289,7 +289,7 @@ test('a message that a stop left without an answer says so; one that was answere
   ])
 })
 
-test('a goal that ends says how in the conversation; one that goes on does not', () => {
+test('a goal that ends adds a notice to the conversation, and one that continues does not', () => {
   const verdict = (result: 'blocked' | 'needs_revision' | 'satisfied'): Entry => [
     'span.outcome_evaluation_end',
     {
@@ -309,7 +309,7 @@ test('a goal that ends says how in the conversation; one that goes on does not',
   expect(only(fold(verdict('needs_revision')), 'notice')).toEqual([])
 })
 
-test('what a fork begins with is one item, and for the model the conversation itself', () => {
+test('the history of a fork is one item, and the model reads it as the conversation', () => {
   const history = [
     { role: 'user', content: 'first' },
     { role: 'assistant', content: 'done' },

@@ -4,7 +4,7 @@ import { parseSlashCommand } from './slash-command.ts'
 
 const parse = (text: string) => parseSlashCommand(text, name => name === 'review')
 
-test('a goal is its text, and a rubric block of its own says how it is graded', () => {
+test('a goal is the text, and a separate rubric block defines its grading', () => {
   expect(parse('/goal ship the parser')).toEqual({
     command: 'goal',
     action: 'define',
@@ -27,14 +27,14 @@ test('a goal is its text, and a rubric block of its own says how it is graded', 
   })
 })
 
-test("the words of a goal's control are commands only when they stand alone", () => {
+test("the control words of a goal are commands only without further text", () => {
   expect(parse('/goal')).toEqual({ command: 'goal', action: 'status' })
   expect(parse('/goal pause')).toEqual({ command: 'goal', action: 'pause' })
   expect(parse('/GOAL Clear')).toEqual({ command: 'goal', action: 'clear' })
   expect(parse('/goal pause the music')).toMatchObject({ action: 'define', description: 'pause the music' })
 })
 
-test('a skill takes the rest as its arguments; an unknown word, a path and a word in the middle are plain text', () => {
+test('a skill takes the rest as arguments; unknown words, paths and words within a text are plain text', () => {
   expect(parse('/review src/a.ts\nand b')).toEqual({
     command: 'skill',
     skill: 'review',
@@ -50,7 +50,7 @@ test('a skill takes the rest as its arguments; an unknown word, a path and a wor
   expect(parse('/help')).toEqual({ command: 'help' })
 })
 
-test('whatever text a goal has, it is kept whole', () => {
+test('the text of a goal is kept, whatever it contains', () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1 }).filter(text => text.trim() !== ''),

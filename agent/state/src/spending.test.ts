@@ -4,7 +4,7 @@ import { leftOf, noSpending, partUsed, shareOf, type Spending } from './spending
 const AT = Date.UTC(2026, 10, 22)
 const spent = (more: Partial<Spending>): Spending => ({ ...noSpending, ...more })
 
-test('what is reserved for children at work is as good as used', () => {
+test('budget reserved for running children counts as used', () => {
   const spending = spent({
     tokens: 1000,
     cost_usd: 0.1,
@@ -17,7 +17,7 @@ test('what is reserved for children at work is as good as used', () => {
   expect(partUsed({}, spending, AT)).toBe(0)
 })
 
-test('minutes count from the first time a worker took the session up', () => {
+test('minutes count from the first claim of the session', () => {
   const budget = { max_minutes: 10 }
   expect(partUsed(budget, noSpending, AT)).toBe(0)
   const spending = spent({ since: new Date(AT).toISOString() })
@@ -25,7 +25,7 @@ test('minutes count from the first time a worker took the session up', () => {
   expect(leftOf(budget, spending, AT + 9 * 60_000).minutes).toBeCloseTo(1)
 })
 
-test('a child gets what was asked for, and never more than its share of what is left', () => {
+test('a child gets the requested budget, capped at its share of the remaining one', () => {
   const asked = { max_tokens: 500_000, max_cost_usd: 2, max_minutes: 30 }
   expect(shareOf({}, asked, 8)).toEqual(asked)
   expect(shareOf({ tokens: 80_000, cost_usd: 4, minutes: 5 }, asked, 8)).toEqual({

@@ -41,7 +41,7 @@ const told = (name: string, id: string, result: object): Entry => [
   'tool.result',
   { name, tool_call_id: `call-${id}`, content: JSON.stringify(result), elapsed_ms: 1, ...at },
 ]
-/** As spawn_task leaves it: the call, the worker if one begins at once, and the result. */
+/** As spawn_task leaves it: the call, the worker if one starts at once, and the result. */
 const spawn = (id: string, goal: string, more: { after?: string[]; max_attempts?: number } = {}): Entry[] => [
   asked('spawn_task', id, { goal, ...more }),
   ...(more.after === undefined ? [begun(id, goal, 1)] : []),
@@ -83,7 +83,7 @@ const blocked = (id: string): Entry => [
 ]
 const HOUSE = [...spawn('ground', 'lay the ground'), ...spawn('walls', 'raise them', { after: ['ground'] })]
 
-test('a task is one card with its attempts, made where the task was, and says what it waits for', () => {
+test('a task is one card with its attempts, at its creation, and shows what it waits for', () => {
   const waiting = fold(...HOUSE)
   expect(tasksOf(waiting)).toMatchObject([
     {
@@ -120,18 +120,18 @@ test('a task is one card with its attempts, made where the task was, and says wh
       ],
     },
   ])
-  // The attempt in between is told by the card alone, and no worker has a card of its own.
+  // The card alone reports the failed attempt, and no worker has its own card.
   expect(linesOf(view)).toEqual(['info: Task done: lay the ground', 'info: Task done: raise them'])
   expect(view.items.some(item => item.kind === 'worker')).toBe(false)
 })
 
-test('a task between two attempts waits for its place', () => {
+test('a task between two attempts is shown as todo', () => {
   expect(standing(fold(...spawn('a', 'try it'), failed('a', 1, { will_retry: true })))).toEqual([
     ['try it', 'todo', null],
   ])
 })
 
-test('a blocked task says why, until it is answered here or its worker is heard of', () => {
+test('a blocked task shows its reason until it is answered or its worker reports again', () => {
   const before = [...spawn('ground', 'lay the ground'), blocked('ground')]
   const held = fold(...before)
   expect(standing(held)).toEqual([['lay the ground', 'blocked', 'How deep?']])
@@ -146,7 +146,7 @@ test('a blocked task says why, until it is answered here or its worker is heard 
   expect(standing(fold(...before, done('ground', 1)))).toEqual([['lay the ground', 'done', null]])
 })
 
-test('a task that failed for good takes those with it that were to come after it', () => {
+test('a failed task cancels the tasks that depend on it', () => {
   const view = fold(...HOUSE, failed('ground', 1), [
     'task.failed',
     { task_id: 'ground', attempt_count: 1, error: 'it rains', cancelled_tasks: ['walls'] },
@@ -158,7 +158,7 @@ test('a task that failed for good takes those with it that were to come after it
   expect(linesOf(view)).toEqual(['error: Task failed after 1 attempt: lay the ground'])
 })
 
-test('whoever cancels a task, its card says so, and so do those of the tasks behind it', () => {
+test('a cancelled task and its dependents show that, whoever cancelled it', () => {
   const byWorker = fold(...HOUSE, failed('ground', 1, { cause: 'cancelled', cancelled_tasks: ['walls'] }))
   const byTool = fold(
     ...HOUSE,
@@ -178,7 +178,7 @@ test('whoever cancels a task, its card says so, and so do those of the tasks beh
   expect(linesOf(byWorker)).toEqual(['info: Task cancelled: lay the ground'])
 })
 
-test('what is told of a task that the log does not make is a line and no card', () => {
+test('events of a task that the log did not create add a notice and no card', () => {
   const view = fold(
     blocked('x'),
     ['task.failed', { task_id: 'x', attempt_count: 2, error: 'no', cancelled_tasks: [] }],
@@ -191,7 +191,7 @@ test('what is told of a task that the log does not make is a line and no card', 
   ])
 })
 
-test('notes that a session shares, and those that it reads, are items in their place', () => {
+test('shared and received notes are items at the position of their event', () => {
   const note = { id: 'n1', type: 'FACT' as const, content: 'The ford is shallow.' }
   const view = fold(
     ['board.note', { group_id: 's', notes: [note] }],

@@ -1,4 +1,4 @@
-/** Each rule about several logs of a family, broken once: cascades, usage, rights, and who could move what waits. */
+/** Each rule about the logs of a session tree, broken once: cascades, usage, rights, and open waits. */
 import { AgentConfig } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { log, type Written } from '../test/tree-log.ts'
@@ -39,7 +39,7 @@ const stoppedAt5 = [at('5', outcome('child')), at('5', stop('user'))]
 const missionPaused: Written = ['mission.paused', { mission_id: 'm' }]
 const told = { input_tokens: 12, output_tokens: 3, cost_usd: 0.3 }
 
-test('a family that was paused, resumed and stopped together is sound', () => {
+test('a tree that was paused, resumed and stopped together is sound', () => {
   const root = [...below, at('2', pause()), at('4', resume), ...stoppedAt5]
   const child = [
     at('2', call('a')),
@@ -52,7 +52,7 @@ test('a family that was paused, resumed and stopped together is sound', () => {
   expect(judge({ root, child })).toBe('')
 })
 
-test('whoever writes to the coordinator of a paused mission may have workers at work', () => {
+test('a message to the coordinator of a paused mission may start workers', () => {
   const root = [
     ...below,
     at('2', missionPaused),
@@ -110,16 +110,16 @@ test.each<[string, Family]>([
       child: [at('5', stop('archived')), at('5', end), at('6', call('a'))],
     },
   ],
-])('it finds of cascades: %s', (what, family) => {
+])('reports for cascades: %s', (what, family) => {
   expect(judge(family)).toContain(what)
 })
 
-test('an outcome says what its child and all below it have used, up to its end', () => {
+test('an outcome contains the usage of its child and the subtree, up to its end', () => {
   const child = [used(5), spawn('leaf', { depth: 2 }), outcome('leaf', { ...told, input_tokens: 7 }), end]
   const leaf = [used(3), used(4), used(0), end]
   const family = (more: Record<string, unknown>): Family => ({
     root: [spawn('child'), outcome('child', more)],
-    // What it is asked afterwards is between it and its user.
+    // Later usage belongs to the worker and its user.
     child: [...child, used(100)],
     leaf,
   })
@@ -152,7 +152,7 @@ const worked = (...child: Written[]): Family => ({
   child,
 })
 
-test('a worker that kept to what all above it may do is sound, and what did not run is nobody’s wrong', () => {
+test('a worker within the rights of its ancestors is sound, and a tool that did not run is no violation', () => {
   const page = call('w', 'web_fetch', { url: 'https://www.example.org/a' })
   expect(
     judge(
@@ -186,7 +186,7 @@ test.each<[string, Written[]]>([
     'web_fetch ran, and assistant may not reach https://example.net/',
     [call('w', 'web_fetch', { url: 'https://example.net/' }), result('w', 'web_fetch')],
   ],
-])('it finds of rights: %s', (what, child) => {
+])('reports for rights: %s', (what, child) => {
   expect(judge(worked(...child), { rights })).toContain(what)
   expect(judge(worked(...child))).toBe('')
 })
@@ -211,7 +211,7 @@ test.each<[string, Family]>([
     'a person is asked about its block',
     { root: [task, blocked, askedAbout], child: [call('b', 'worker_block')] },
   ],
-])('somebody can move what waits: %s', (_, family) => {
+])('a person can resolve the wait: %s', (_, family) => {
   expect(judge(family, { settled: true })).toBe('')
 })
 
@@ -250,8 +250,8 @@ test.each<[string, Family]>([
     'child: its task task is blocked, but no person was asked',
     { root: [task, askedAbout, blocked], child: [call('b', 'worker_block')] },
   ],
-])('it finds of waiting: %s', (what, family) => {
+])('reports for waits: %s', (what, family) => {
   expect(judge(family, { settled: true })).toContain(what)
-  // While somebody may be at work it is no fault.
+  // While a worker may be active this is no violation.
   expect(judge(family)).not.toContain(what)
 })

@@ -40,6 +40,6 @@ test.each<[string, Written[], Written[]]>([
   ['run: it is reported as failed, but ended with session.complete', [result('failed')], [end()]],
   ['run: it has not ended, but waits for no person or worker', [], []],
   ['a result of none, which is not a run', [result('success', { run_session_id: 'none' })], [fail]],
-])('it finds: %s', (what, root, run) => {
+])('reports: %s', (what, root, run) => {
   expect(judge(root, run)).toContain(what)
 })

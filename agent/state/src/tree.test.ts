@@ -15,7 +15,7 @@ const family = (root: Written[], child: Written[]) =>
     ]),
   )
 
-test('a child that ended and was told of once is sound, and so is one that is open', () => {
+test('a child that ended and was reported once is sound, and so is an open one', () => {
   expect(family([spawned, done], [end])).toEqual([])
   expect(family([spawned], [])).toEqual([])
 })
@@ -31,7 +31,7 @@ test.each([
   ['but its outcome is of', [spawned, ['worker.complete', { worker_id: 'child', at: 'later' }]], [end]],
   ['its outcome is worker.complete', [spawned, done], [['session.fail', {}]]],
   ['is worker.failed', [spawned, ['worker.failed', { worker_id: 'child', cause: 'error' }]], [end]],
-] as [string, Written[], Written[]][])('it finds: %s', (what, root, child) => {
+] as [string, Written[], Written[]][])('reports: %s', (what, root, child) => {
   expect(family(root, child).join()).toContain(what)
 })
 
@@ -63,7 +63,7 @@ const cancelled = (...ids: string[]): Written => [
   { name: 'cancel_task', tool_call_id: 'c', content: JSON.stringify({ cancelled: ids }) },
 ]
 
-test('tasks that were done in their order, tried again, given up or cancelled are sound', () => {
+test('tasks that were done in order, retried, given up or cancelled are sound', () => {
   const diamond = [
     ...make('a'),
     attempt('a'),
@@ -110,7 +110,7 @@ test.each([
     [...make('a'), attempt('a'), ...make('b', 'a'), fails('a', 1, false), givenUp('a', 1)],
   ],
   ['is ready, but no worker runs it', [...make('a'), attempt('a'), ...make('b', 'a'), succeeds('a')]],
-] as [string, Written[]][])('it finds of tasks: %s', (what, events) => {
+] as [string, Written[]][])('reports for tasks: %s', (what, events) => {
   expect(checkTasks('root', log(...events)).join()).toContain(what)
 })
 
@@ -124,7 +124,7 @@ const update = (kind: string, cursor_from: number | null, cursor_to: number, ...
   },
 ]
 
-test('a board that is read on from where it was read is sound, and read anew after a compaction', () => {
+test('a board that is read in deltas is sound, also with a snapshot after a compaction', () => {
   const read = log(
     update('snapshot', null, 2, 1, 2),
     update('delta', 2, 3, 3),
@@ -138,6 +138,6 @@ test.each([
   ['a delta from 1, but it had read to 2', [update('snapshot', null, 2, 2), update('delta', 1, 3, 3)]],
   ['a snapshot from 2', [update('snapshot', null, 2, 2), update('snapshot', 2, 3, 3)]],
   ['a delta repeats n2', [update('snapshot', null, 2, 2), update('delta', 2, 3, 2, 3)]],
-] as [string, Written[]][])('it finds of boards: %s', (what, events) => {
+] as [string, Written[]][])('reports for boards: %s', (what, events) => {
   expect(checkBoard('root', log(...events)).join()).toContain(what)
 })

@@ -1,4 +1,6 @@
-/** Every fold that sums what models used takes it from the same types: those the contract says carry it. */
+/**
+ * Every fold that sums model usage takes it from the same types: those that the contract marks with usage.
+ */
 import { EVENTS, type SessionEvent, typesWith } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { emptyTurn, foldTurn } from './turn.ts'
@@ -16,7 +18,7 @@ const goal = at(2, 'outcome.defined', {
   rubric: { type: 'text', content: 'r' },
   max_iterations: 3,
 })
-/** Enough of each payload for the folds. */
+/** The fields of each payload that the folds need. */
 const payload = {
   ...spent,
   outcome_id: 'o',
@@ -37,23 +39,23 @@ test.each(typesWith('usage'))('the usage of %s is in the sums of view, turn and 
 })
 
 /** Promise 7.2: A turn's summary counts all usage, whatever started the turn. */
-test('a turn that no message began counts what it used', () => {
+test('a turn without a message counts its usage', () => {
   const wake = at(2, 'harness.wake', { worker_id: 'w', cursor: 1 })
   const turn = [at(1, 'worker.complete', { worker_id: 'c' }), wake, at(3, 'llm.response', payload)]
   expect(turn.reduce(foldTurn, emptyTurn).usage).toEqual(spent)
 })
 
-test('a turn counts neither a background review nor the end of a coding agent that was stopped before it', () => {
+test('a turn counts neither a background review nor the end of an earlier coding run', () => {
   const review = at(2, 'harness.wake', { worker_id: 'w', review_memory: true, review_skills: false })
   const between = [review, at(3, 'inbox.task_complete', payload), at(4, 'code.run_result', payload)]
   expect(between.reduce(foldTurn, emptyTurn).usage).toEqual(NO_USAGE)
 })
 
-test('a type that may carry tokens says so in the contract, but for those that repeat what other events say', () => {
+test('a type with tokens is marked in the contract, except for those that repeat other events', () => {
   const carriers = Object.entries(EVENTS)
     .filter(([, row]) => 'output_tokens' in ('shape' in row.read ? row.read.shape : {}))
     .map(([type]) => type)
-  // The summary of a turn repeats its answers, the outcome of a worker and of a run what its own log says.
+  // The summary of a turn repeats its answers; the outcome of a worker and of a run repeats its own log.
   const repeats = ['turn.summary', 'worker.complete', 'worker.failed', 'loop.result']
   expect(carriers.filter(type => !repeats.includes(type)).toSorted()).toEqual(typesWith('usage').toSorted())
 })

@@ -1,4 +1,4 @@
-/** Logs for properties of folds. */
+/** Logs for the properties of folds. */
 import { EVALUATION_RESULTS, type EventType, type SessionEvent } from '@cairn/protocol'
 import fc from 'fast-check'
 
@@ -259,7 +259,7 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
   'artifact.created': fc.constant({ artifact_id: 'a', name: 'n', kind: 'markdown', version: 1, size: 1 }),
 }
 
-/** Arbitrary sequences of valid payloads, also in orders no worker writes. */
+/** Arbitrary sequences of valid payloads, also in orders that no runner writes. */
 export const anyLog = (maxLength: number): fc.Arbitrary<SessionEvent[]> =>
   fc
     .array(

@@ -1,5 +1,5 @@
 /**
- * Logs of earlier versions, one session a family: today's folds read them, from any prefix, to the same end.
+ * Logs of earlier versions, one session per family: today's folds read them from any prefix to the same end.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { SessionEvent } from '@cairn/protocol'
@@ -56,7 +56,7 @@ describe.each(SESSIONS)('the golden session %s', name => {
   })
 })
 
-test('the golden saga was rolled back to the end, and the model is told so', () => {
+test('the golden saga was rolled back completely, and the model reads a message about it', () => {
   const saga = read('0.1/saga').reduce(foldSaga, null)
   expect(saga).toMatchObject({ status: 'compensated', owed: 'failed', reported: true })
   expect(saga?.steps.map(step => [step.tool_name, step.state])).toEqual([
@@ -64,7 +64,7 @@ test('the golden saga was rolled back to the end, and the model is told so', () 
     ['write_file', 'compensated'],
     ['book', 'compensated'],
   ])
-  // The call of the model that failed is still open in the fold: what came since is read with the next one.
+  // The failed call of the model is still open in the fold, so later messages are deferred to the next one.
   expect(
     read('0.1/saga')
       .reduce(foldConversation, emptyConversation)
@@ -96,7 +96,7 @@ test('the golden goal was revised once and then satisfied; the model read neithe
   expect(entries[0]?.message.content).toBe('ship it')
 })
 
-test('the golden skill is what the model read in place of the message', () => {
+test('the model reads the golden skill instead of the message', () => {
   const { entries } = read('0.1/skill').reduce(foldConversation, emptyConversation)
   expect(entries[0]?.message.content).toBe(
     'Look at the parser closely.\n\nThe files of this skill are in .cairn/skills/review.',

@@ -1,4 +1,4 @@
-/** What a fold of many events costs, counted in lists copied and never in time. */
+/** The cost of folding many events, measured in copied lists and never in time. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SessionEvent } from '@cairn/protocol'
@@ -26,7 +26,7 @@ const logOf = (lines: readonly Line[]): SessionEvent[] =>
       }) as unknown as SessionEvent,
   )
 
-/** A turn of so many calls, one an iteration. */
+/** A turn with this number of calls, one per iteration. */
 const turnOf = (calls: number): SessionEvent[] =>
   logOf([
     ['user.message', { content: 'go' }],
@@ -55,7 +55,7 @@ const turnOf = (calls: number): SessionEvent[] =>
     ]).flat(),
   ])
 
-/** Different lists that the fold went through: each is a copy of what was there before. */
+/** The number of different lists that the fold went through: each is a copy of the previous one. */
 function copies<T>(
   events: readonly SessionEvent[],
   start: T,
@@ -72,7 +72,7 @@ function copies<T>(
 }
 
 /** Promise 7: Folding an event of a long log costs no more than one of a short log. */
-test('a fold of ten thousand events copies the conversation and the calls of the turn once, not once an event', () => {
+test('a fold of ten thousand events copies the conversation once and the calls of the turn once', () => {
   const events = turnOf(2000)
   const owned = new WeakSet<readonly unknown[]>()
   expect(events).toHaveLength(10_001)
@@ -92,13 +92,13 @@ test('a fold of ten thousand events copies the conversation and the calls of the
       state => state.calls,
     ),
   ).toBe(2)
-  // One event at a time each step is a copy, as whoever keeps the steps needs it.
+  // A fold of single events copies the list at each step, because the caller may keep each state.
   expect(
     copies<Conversation>(turnOf(20), emptyConversation, foldConversation, state => state.entries),
   ).toBeGreaterThan(40)
 })
 
-test('many at once and one by one reach the same end, and what was handed in is as it was', () => {
+test('folding in place and folding step by step reach the same end, and the input stays unchanged', () => {
   const events = turnOf(6)
   fc.assert(
     fc.property(fc.nat({ max: events.length }), cut => {

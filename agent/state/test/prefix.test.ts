@@ -1,6 +1,6 @@
 /**
- * Any prefix of any log folds, and going on from any prefix reaches the same end: what makes recovery a fold.
- * Logs here are arbitrary sequences of valid payloads, also in orders no worker writes.
+ * Any prefix of any log folds, and resuming from any prefix reaches the same end: recovery is a fold. Logs
+ * here are arbitrary sequences of valid payloads, also in orders that no runner writes.
  */
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ import { anyLog } from './any-log.ts'
 const log = anyLog(40)
 
 /** Promise 1: Recovery is the fold: any prefix of a log folds, and resuming from it reaches the same end. */
-test('the conversation, the turn, the goal and the saga fold any prefix, and resuming from it reaches the same end', () => {
+test('the conversation, turn, goal and saga fold any prefix, and resuming from it reaches the same end', () => {
   fc.assert(
     fc.property(log, fc.nat(), (events, cut) => {
       const at = events.length === 0 ? 0 : cut % (events.length + 1)
@@ -70,7 +70,7 @@ test('the conversation, the turn, the goal and the saga fold any prefix, and res
   )
 })
 
-test('the view is the same however the log is cut into batches, and a repeated batch changes nothing', () => {
+test('the view does not depend on the batches of the log, and a repeated batch changes nothing', () => {
   fc.assert(
     fc.property(log, fc.array(fc.nat({ max: 40 }), { maxLength: 6 }), (events, cuts) => {
       const whole = foldSessionView(emptySessionView, events)
@@ -89,7 +89,7 @@ test('the view is the same however the log is cut into batches, and a repeated b
   )
 })
 
-test('between tool calls and their results nothing else is ever said to the model', () => {
+test('the model reads no other message between tool calls and their results', () => {
   fc.assert(
     fc.property(log, events => {
       const { entries } = events.reduce(foldConversation, emptyConversation)

@@ -1,7 +1,7 @@
-/** Logs of a family as the tests of its rules write them: types and data, the ids in their order. */
+/** Logs of a session tree as the tests of its rules write them: types and data, with ids in order. */
 import type { SessionEvent } from '@cairn/protocol'
 
-/** `at` of the data is when; without it all happened at once. */
+/** `at` of the data is the time; without it all events happened at once. */
 export type Written = [type: string, data: Record<string, unknown>]
 
 export const log = (...events: Written[]): SessionEvent[] =>

@@ -8,7 +8,7 @@ import { nextSlotOf } from '../../src/schedules/slots.ts'
 import { timingOf } from '../../src/schedules/parse-schedule.ts'
 import { instantOf, zoneName, zoneOf } from '../../src/schedules/zone.ts'
 
-/** The long runs are for the night. */
+/** The long runs are for the nightly job. */
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -24,7 +24,7 @@ function slots(cron: string, zone: string, from: string, to: string): string[] {
   return found
 }
 
-/** docs/schedules.md has the same table, for people. */
+/** docs/schedules.md contains the same table for users. */
 const GOLDEN: [cron: string, zone: string, from: string, to: string, slots: string[]][] = [
   ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', '2026-03-30T00:00Z', ['2026-03-29T01:00Z']],
   ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', '2026-10-26T00:00Z', ['2026-10-25T00:30Z']],
@@ -88,13 +88,13 @@ const GOLDEN: [cron: string, zone: string, from: string, to: string, slots: stri
   ['@monthly', 'Asia/Kolkata', '2026-01-15T00:00Z', '2026-02-15T00:00Z', ['2026-01-31T18:30Z']],
 ]
 
-describe('the rules of zones', () => {
+describe('the time zone rules', () => {
   /** Promise 14.17: Schedules follow the clock of their time zone, including its clock changes. */
   test.each(GOLDEN)('%s in %s from %s until %s', (cron, zone, from, to, expected) => {
     expect(slots(cron, zone, from, to)).toEqual(expected)
   })
 
-  test('a gap has the instant of its change, and a repeated time both of its instants', () => {
+  test('a skipped time maps to the instant of the clock change, and a repeated time to both instants', () => {
     const berlin = zoneOf('Europe/Berlin')
     expect(instantOf(berlin, Date.UTC(2026, 2, 29, 2, 30))).toEqual({
       instant: Date.UTC(2026, 2, 29, 1),
@@ -108,7 +108,7 @@ describe('the rules of zones', () => {
     })
   })
 
-  test('names of zones are taken, and offsets and inventions are not', () => {
+  test('time zone names are accepted, and offsets and unknown names are not', () => {
     for (const name of [...ZONES, 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])
       expect(zoneName(name), name).not.toBeNull()
     for (const name of [
@@ -123,7 +123,7 @@ describe('the rules of zones', () => {
       expect(zoneName(name), name).toBeNull()
   })
 
-  test('however a zone is spelt, its schedules have one spelling of it', () => {
+  test('schedules store one spelling of a time zone, however it was written', () => {
     const spelt = ['europe/berlin', 'EUROPE/BERLIN', 'eUROPE/bERLIN'].map(timezone =>
       timingOf({ cron: '@daily', timezone }, 'UTC', 0),
     )
@@ -136,7 +136,7 @@ describe('the rules of zones', () => {
     expect(zoneName('Asia/Kolkata')).toBe('Asia/Kolkata')
   })
 
-  test('of zones no more are kept than are in use, however many spellings are asked for', () => {
+  test('the cache of time zones is bounded, however many spellings are requested', () => {
     const first = zoneOf('asia/Kolkata')
     expect(zoneOf('asia/Kolkata')).toBe(first)
     const cased = (bits: number): string =>
@@ -148,7 +148,7 @@ describe('the rules of zones', () => {
 
 describe('a year', () => {
   /** Promise 14.17: The scheduled times of a whole year have zero drift. */
-  test.each(ZONES)('of hourly and daily slots in %s has drift 0', zone => {
+  test.each(ZONES)('of hourly and daily scheduled times in %s has drift 0', zone => {
     const [from, to] = [Date.UTC(2026, 0), Date.UTC(2027, 0)]
     const count = (cron: string): number[] => {
       const next = nextOf(cron, zone)
@@ -159,15 +159,15 @@ describe('a year', () => {
     const wall = (at: number): number => at + zoneOf(zone).offsetAt(at)
     const hourly = count('0 * * * *')
     for (const at of hourly) expect(wall(at) % HOUR, new Date(at).toISOString()).toBe(0)
-    // A zone that moves by half an hour skips one full hour in spring, and repeats none in autumn.
+    // A zone that shifts by half an hour skips one full hour in spring, and repeats none in autumn.
     expect(hourly).toHaveLength(zone === 'Australia/Lord_Howe' ? 8759 : 8760)
     const daily = count('30 9 * * *')
     expect(daily).toHaveLength(365)
     for (const at of daily) expect(wall(at) % DAY, new Date(at).toISOString()).toBe(9.5 * HOUR)
   })
 
-  test.each(ZONES)('of minutes in %s is every minute once', zone => {
-    // The days around the two changes; the whole year in the long run.
+  test.each(ZONES)('of minutes in %s contains every minute once', zone => {
+    // The days around the two clock changes; the whole year in the long run.
     const spans: [number, number][] =
       rounds(0, 1) === 1
         ? [[Date.UTC(2026, 0), Date.UTC(2027, 0)]]
@@ -179,7 +179,7 @@ describe('a year', () => {
     expect(slipped).toBe(0)
   })
 
-  test('of intervals is a fixed grid from their beginning, whenever it is asked', () => {
+  test('of intervals is a fixed grid from its anchor, independent of the query time', () => {
     const anchor_at = Date.UTC(2026, 0, 1, 12, 0, 0, 123)
     const next = nextSlotOf({ kind: 'interval', interval_s: 420, anchor_at })
     let at = anchor_at
@@ -219,7 +219,7 @@ const instant = fc
   .map(s => s * 1000)
 
 describe('compared with other libraries', () => {
-  test('in UTC, where no clock changes, croner and cron-parser say the same', () => {
+  test('croner and cron-parser agree in UTC, which has no clock changes', () => {
     let compared = 0
     fc.assert(
       fc.property(expression, instant, (cron, from) => {
@@ -245,14 +245,14 @@ describe('compared with other libraries', () => {
   /**
    * Promise 14.17: Away from clock changes, the next scheduled time equals that of croner and cron-parser.
    */
-  test('in zones, away from the days of a change, they say the same', () => {
+  test('croner and cron-parser agree in time zones, away from clock changes', () => {
     let compared = 0
     fc.assert(
       fc.property(expression, fc.constantFrom(...ZONES), instant, (cron, timezone, from) => {
         const next = nextOf(cron, timezone)
         const ours = next(from)
         if (ours === null) return
-        // Both of the others compute from wall times of a day: a change close by is theirs to judge.
+        // The other libraries compute from wall times of a day, so they may differ near a clock change.
         if (zoneOf(timezone).changeIn(from - 2 * DAY, ours + 2 * DAY) !== null) return
         const croner = new Cron(cron, { timezone, mode: '5-part' }).nextRun(new Date(from))?.getTime()
         const parser = CronExpressionParser.parse(cron, { tz: timezone, currentDate: new Date(from) })
@@ -267,8 +267,8 @@ describe('compared with other libraries', () => {
     expect(compared).toBeGreaterThan(100)
   })
 
-  /** Where they differ from the rules, and from each other: docs/schedules.md shows this table. */
-  test('on the days of a change they differ from the rules as the documentation says', () => {
+  /** The differences from the rules and between the libraries: docs/schedules.md shows this table. */
+  test('croner and cron-parser differ on days of a clock change as documented', () => {
     const show = (at: number): string => new Date(at).toISOString().slice(5, 16)
     const theirs = (cron: string, tz: string, from: string, to: string) => {
       const until = Date.parse(to)
@@ -357,8 +357,8 @@ describe('compared with other libraries', () => {
   })
 })
 
-describe('a next slot', () => {
-  test('is later than what was asked, and what lies between has none', () => {
+describe('the next scheduled time', () => {
+  test('is later than the query, and no other scheduled time is between', () => {
     fc.assert(
       fc.property(
         expression,
@@ -378,7 +378,7 @@ describe('a next slot', () => {
   })
 })
 
-describe('what is no expression', () => {
+describe('an invalid expression', () => {
   test.each([
     ['61 * * * *', /61/],
     ['0 0 30 2 *', /30 February/],
@@ -392,7 +392,7 @@ describe('what is no expression', () => {
     ['@often', /not one of @yearly/],
     ['0 0 ? * *', /"\?"/],
     [`${'1,'.repeat(500)}1 * * *`, /fields/],
-  ])('%.20s is refused in words', (text, words) => {
+  ])('%.20s is rejected with the reason', (text, words) => {
     const parsed = parseCron(text)
     expect('problem' in parsed && parsed.problem).toMatch(words)
     expect('problem' in parsed && parsed.problem.length).toBeLessThan(300)

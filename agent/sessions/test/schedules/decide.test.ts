@@ -20,7 +20,7 @@ import {
 } from '../../src/schedules/schedule.ts'
 import { jitterOf, nextSlotOf } from '../../src/schedules/slots.ts'
 
-/** The long runs are for the night. */
+/** The long runs are for the nightly job. */
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -45,7 +45,7 @@ const specOf = (given: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
   ...given,
 })
 
-/** A schedule under decisions, with the rows that they leave. */
+/** A schedule under test, with the rows that its decisions write. */
 class Desk {
   schedule: Schedule
   due_at: number | null
@@ -75,7 +75,7 @@ class Desk {
     if (stop !== null) this.stopped.push(stop.slot_at)
     if (notify !== null) this.told.push(notify)
   }
-  /** All that is due at that time, as whoever claims timers does. */
+  /** Handles everything that is due at that time, as the claimer of timers does. */
   at(now: number, around: Partial<ScheduleContext> = {}): this {
     while (this.due_at !== null && this.due_at <= now)
       this.take(decideDue(this.schedule, now, { ...AROUND, ...around }))
@@ -95,7 +95,7 @@ class Desk {
   }
 }
 
-/** The slots from the beginning up to a time, in rows and in what they count. */
+/** The number of scheduled times from the start, by rows and by the counters of the state. */
 function accountedFor({ rows, schedule }: Desk): { rows: number; state: number } {
   const { slot_count, skipped_count } = schedule.state
   const scheduled = [...rows.values()].filter(row => !row.manual)
@@ -106,8 +106,8 @@ function accountedFor({ rows, schedule }: Desk): { rows: number; state: number }
   }
 }
 
-describe('slots that are due', () => {
-  test('begin a run each, and the next is on the grid however late the look was', () => {
+describe('due scheduled times', () => {
+  test('start a run each, and the next one is on the grid however late the check was', () => {
     const desk = new Desk()
     for (let k = 1; k <= 1440; k++) {
       desk.at(START + k * MINUTE + (k % 7) * 1000).end('success', START + k * MINUTE + 20_000)
@@ -116,7 +116,7 @@ describe('slots that are due', () => {
     expect(accountedFor(desk)).toEqual({ rows: 1440, state: 1440 })
   })
 
-  test('after an outage of a minute, an hour and three days are one run for the last of them', () => {
+  test('after an outage of a minute, an hour and three days start one run, for the last of them', () => {
     for (const [outage, expected] of [
       [MINUTE, ['1 running +1']],
       [HOUR, ['1 running +60']],
@@ -134,7 +134,7 @@ describe('slots that are due', () => {
     }
   })
 
-  test('with missed: skip only one that is not late runs', () => {
+  test('with missed: skip start a run only if they are not late', () => {
     const hourly = {
       timing: { kind: 'interval', interval_s: 3600, anchor_at: START },
       missed: 'skip',
@@ -147,14 +147,14 @@ describe('slots that are due', () => {
     expect(onTime.said()).toEqual(['60 skipped missed +1', '180 running'])
   })
 
-  test('a single one that was missed ends its schedule, and a person is told', () => {
+  test('end a one-time schedule that missed its run, and notify a person', () => {
     const desk = new Desk({ timing: { kind: 'once', at: START + HOUR }, missed: 'skip' }).at(START + 2 * HOUR)
     expect(desk.told).toEqual(['missed'])
     expect(desk.schedule.status).toBe('completed')
     expect(desk.said()).toEqual(['60 skipped missed'])
   })
 
-  test('a clock that is set back an hour brings nothing twice', () => {
+  test('are not repeated when the clock is set back an hour', () => {
     const desk = new Desk().at(START + 120 * MINUTE)
     const before = [...desk.started]
     for (let minute = 60; minute <= 120; minute++) {
@@ -166,21 +166,21 @@ describe('slots that are due', () => {
     expect(desk.started).toEqual([...before, START + 121 * MINUTE])
   })
 
-  test('years of minutes are counted in portions, and all of them', () => {
+  test('over weeks of minutes are counted in batches, and completely', () => {
     const desk = new Desk().at(START + 40 * DAY)
     expect(desk.started).toEqual([START + 40 * DAY])
     expect(accountedFor(desk)).toEqual({ rows: 40 * 1440, state: 40 * 1440 })
   })
 })
 
-describe('a slot while a run is under way', () => {
-  test('is skipped, and more of them are one row', () => {
+describe('a scheduled time during a run', () => {
+  test('is skipped, and further ones are counted in one row', () => {
     const desk = new Desk()
     for (let k = 1; k <= 5; k++) desk.at(START + k * MINUTE)
     expect(desk.said()).toEqual(['1 running', '2 skipped overlap +3'])
   })
 
-  test('waits, one of them, and begins when that run ends', () => {
+  test('is queued, at most one, and starts when the run ends', () => {
     const desk = new Desk({ overlap: 'queue' })
     for (let k = 1; k <= 4; k++) desk.at(START + k * MINUTE)
     expect(desk.said()).toEqual(['1 running', '2 queued', '3 skipped overlap +1'])
@@ -190,14 +190,14 @@ describe('a slot while a run is under way', () => {
     expect(accountedFor(desk)).toEqual({ rows: 4, state: 4 })
   })
 
-  test('ends it and takes its place', () => {
+  test('stops the run and replaces it', () => {
     const desk = new Desk({ overlap: 'replace' }).at(START + MINUTE).at(START + 2 * MINUTE)
     expect(desk.stopped).toEqual([START + MINUTE])
     expect(desk.said()).toEqual(['1 failed cancelled', '2 running'])
     expect(desk.schedule.state.failures).toBe(0)
   })
 
-  test('by hand obeys the same rule', () => {
+  test('follows the same rule for manual runs', () => {
     expect(decideManual(new Desk().at(START + MINUTE).schedule, START + MINUTE + 1)).toBeNull()
     const free = decideManual(new Desk().schedule, START + 1)
     expect(free?.start).toEqual({ slot_at: START + 1, manual: true })
@@ -206,7 +206,7 @@ describe('a slot while a run is under way', () => {
 })
 
 describe('failures', () => {
-  test('make it wait longer and longer, and the fifth in a row pauses it', () => {
+  test('increase the backoff, and the fifth in a row pauses the schedule', () => {
     const desk = new Desk()
     let now = START
     while (desk.schedule.status === 'active') {
@@ -221,7 +221,7 @@ describe('failures', () => {
     expect(desk.due_at).toBe(START + 31 * MINUTE)
   })
 
-  test('end with the first success, and whoever ends a run makes it no failure', () => {
+  test('are reset by a success, and a cancelled run does not count as one', () => {
     const desk = new Desk().at(START + MINUTE).end('failed', START + MINUTE + 1)
     desk.at(START + 3 * MINUTE).end('cancelled', START + 3 * MINUTE + 1)
     expect(desk.schedule.state.failures).toBe(1)
@@ -230,8 +230,8 @@ describe('failures', () => {
   })
 })
 
-describe('ends', () => {
-  test('after so many runs, once the last has ended', () => {
+describe('a schedule ends', () => {
+  test('after max_runs, once the last run has ended', () => {
     const desk = new Desk({ max_runs: 2 })
     desk
       .at(START + MINUTE)
@@ -242,13 +242,13 @@ describe('ends', () => {
     expect(desk.schedule.status).toBe('completed')
   })
 
-  test('at its time: what lies before it is owed, what lies at it is not', () => {
+  test('at expires_at: earlier scheduled times are owed, later ones are not', () => {
     const desk = new Desk({ expires_at: START + 3 * MINUTE }).at(START + 10 * MINUTE)
     expect(desk.said()).toEqual(['2 running +1'])
     expect(desk.schedule.status).toBe('expired')
   })
 
-  test('by hand and with its session; a paused session leaves a trace of every slot', () => {
+  test('when cancelled or with its session; a paused session records every skipped time', () => {
     const desk = new Desk()
     desk.at(START + MINUTE, { parent: 'paused' }).at(START + 2 * MINUTE, { parent: 'paused' })
     expect(desk.said()).toEqual(['1 skipped paused +1'])
@@ -267,7 +267,7 @@ describe('ends', () => {
   })
 })
 
-describe('a schedule that is changed, paused or resumed', () => {
+describe('a changed, paused or resumed schedule', () => {
   const change = (desk: Desk, given: Partial<ScheduleSpec>, now: number): Desk => {
     const spec = { ...desk.schedule.spec, ...given }
     desk.take(decideChange(desk.schedule, spec, now, 'there'))
@@ -276,7 +276,7 @@ describe('a schedule that is changed, paused or resumed', () => {
   }
   const noon = { kind: 'interval', interval_s: 3600, anchor_at: START } as const
 
-  test('stays where it is as long as its times do, with its failures', () => {
+  test('keeps its position and failures as long as its timing is unchanged', () => {
     const desk = new Desk({ timing: noon, jitter_s: 600 }).at(START + HOUR + 10 * MINUTE)
     desk.end('failed', START + HOUR + 11 * MINUTE)
     const before = { ...desk.schedule.state }
@@ -286,7 +286,7 @@ describe('a schedule that is changed, paused or resumed', () => {
   })
 
   /** Promise 14.17: Changing, pausing or resuming a schedule loses no scheduled time. */
-  test('accounts for the slots that passed and were not acted on yet', () => {
+  test('accounts for scheduled times that passed and were not handled yet', () => {
     const late = START + 3 * HOUR + 1000
     const moved = change(new Desk({ timing: noon }), { timing: { ...noon, anchor_at: START + 1 } }, late)
     expect(moved.said()).toEqual(['180 running +2'])
@@ -298,7 +298,7 @@ describe('a schedule that is changed, paused or resumed', () => {
   })
 
   /** Promise 14.17: A schedule never returns to a scheduled time that it already handled. */
-  test('never goes back behind a slot that was acted on, whatever the clock says', () => {
+  test('never returns to a scheduled time that was handled, whatever the clock shows', () => {
     const desk = new Desk({ timing: noon }).at(START + 2 * HOUR).end('success', START + 2 * HOUR + 1)
     const back = START + 30 * MINUTE
     desk.take(decidePause(desk.schedule, 'by hand', back))
@@ -309,7 +309,7 @@ describe('a schedule that is changed, paused or resumed', () => {
   })
 
   /** Promise 14.17: A schedule has at most `max_runs` runs. */
-  test('has no more runs than max_runs: by its slots, by hand, resumed or from its queue', () => {
+  test('has at most max_runs runs: scheduled, manual, resumed or queued', () => {
     const spent = (): Desk => new Desk({ max_runs: 1, max_failures: 1 }).at(START + MINUTE)
     const resumed = spent()
     resumed.take(decidePause(resumed.schedule, 'by hand', START + 90_000))
@@ -329,7 +329,7 @@ describe('a schedule that is changed, paused or resumed', () => {
     expect(change(spent(), { max_runs: 2 }, START + 90_000).due_at).toBe(START + 2 * MINUTE)
   })
 
-  test('runs what was asked for by hand and waited, although it is paused', () => {
+  test('starts a queued manual run although it is paused', () => {
     const desk = new Desk({ overlap: 'queue' }).at(START + MINUTE)
     desk.take(decidePause(desk.schedule, 'by hand', START + 61_000))
     const by = decideManual(desk.schedule, START + 62_000)
@@ -340,7 +340,7 @@ describe('a schedule that is changed, paused or resumed', () => {
   })
 })
 
-test('jitter is the same each time, differs between schedules and stays in its bounds', () => {
+test('jitter is deterministic, differs between schedules and stays within its bounds', () => {
   const shifts = Array.from({ length: 500 }, (_, nth) => jitterOf(`schedule ${nth}`, { jitter_s: 600 }))
   expect(shifts).toEqual(shifts.map((_, nth) => jitterOf(`schedule ${nth}`, { jitter_s: 600 })))
   expect(Math.min(...shifts)).toBeGreaterThanOrEqual(0)
@@ -349,7 +349,7 @@ test('jitter is the same each time, differs between schedules and stays in its b
 })
 
 /** Promise 14.17: Each scheduled time of an active schedule either starts a run or is counted as missed. */
-test('whatever happens, every slot that passes while it is active is accounted for, once and in order', () => {
+test('every scheduled time of an active schedule is accounted for once and in order', () => {
   const step = fc.record({
     wait: fc.oneof(fc.integer({ min: 1, max: 3 * 60 }), fc.integer({ min: 1, max: 2 * 86_400 })),
     act: fc.constantFrom('look', 'look', 'look', 'success', 'failed', 'run', 'parent_paused', 'pause_resume'),
@@ -367,7 +367,7 @@ test('whatever happens, every slot that passes while it is active is accounted f
         const next = nextSlotOf(timing)
         let [now, owed, from] = [START, 0, START]
         const jitter = jitterOf(desk.schedule.id, desk.schedule.spec)
-        /** Slots from the last count up to what has passed by now, while it was active. */
+        /** Counts the scheduled times from the last count until now, while it was active. */
         const count = (until = now - jitter): void => {
           for (let at = next(from); at !== null && at <= until; at = next(at)) [owed, from] = [owed + 1, at]
         }
@@ -382,7 +382,7 @@ test('whatever happens, every slot that passes while it is active is accounted f
           }
           if (act === 'pause_resume') {
             desk.take(decidePause(desk.schedule, 'by hand', now))
-            // Those within the jitter too: they passed, and nothing acts on them any more.
+            // Including those within the jitter: they passed, and nothing handles them any more.
             count(now)
             now += 1000 * wait
             desk.take(decideResume(desk.schedule, now))
