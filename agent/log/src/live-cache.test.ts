@@ -10,7 +10,7 @@ const events = (from: number, to: number, chars = 10): StoredEvent[] =>
   }))
 const ids = (page: StoredEvent[] | null) => page?.map(event => event.id) ?? null
 
-test('readers at one place share one page, until the log grows', () => {
+test('readers at the same cursor share one page until the log grows', () => {
   const cache = createLiveCache()
   cache.open('s')
   cache.append('s', events(5, 8))
@@ -21,7 +21,7 @@ test('readers at one place share one page, until the log grows', () => {
   expect(ids(cache.read('s', 5, 10))).toEqual([6, 7, 8, 9])
 })
 
-test("what lies further back than the cache is the disk's to answer", () => {
+test("a read before the cached range returns null, so the disk answers it", () => {
   const cache = createLiveCache()
   cache.open('s')
   expect(cache.read('s', 0, 10)).toBeNull()
@@ -33,7 +33,7 @@ test("what lies further back than the cache is the disk's to answer", () => {
   expect(cache.read('other', 0, 10)).toBeNull()
 })
 
-test('it keeps the newest 512 events or a mebibyte of them, and always the last', () => {
+test('the cache keeps the newest 512 events or one mebibyte of them, and always the last one', () => {
   const cache = createLiveCache()
   cache.open('s')
   cache.append('s', events(1, 1000))
@@ -44,7 +44,7 @@ test('it keeps the newest 512 events or a mebibyte of them, and always the last'
   expect(ids(cache.read('s', 1000, 10))).toEqual([1001])
 })
 
-test('past the limit of all sessions together, each keeps its newest commit only', () => {
+test('beyond the limit over all sessions, each session keeps only its newest commit', () => {
   const cache = createLiveCache(1000)
   for (const id of ['s', 't', 'u']) {
     cache.open(id)
@@ -59,7 +59,7 @@ test('past the limit of all sessions together, each keeps its newest commit only
   expect(ids(cache.read('u', 4, 10))).toEqual([5, 6, 7, 8])
 })
 
-test('a session that nobody watches is not kept', () => {
+test('a session without a watcher is not cached', () => {
   const cache = createLiveCache()
   cache.append('s', events(1, 2))
   expect(cache.has('s')).toBe(false)

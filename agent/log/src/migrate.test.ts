@@ -32,7 +32,7 @@ test('each migration is applied once, in order, and recorded', () => {
   expect(schemaVersion(db)).toBe(2)
 })
 
-test('a migration that fails leaves nothing of itself, and everything before it', () => {
+test('a failed migration is rolled back, and earlier ones are kept', () => {
   const db = openDb(':memory:')
   expect(() => migrate(db, [first, { ...second, sql: 'CREATE TABLE b (x INTEGER); nonsense' }], 0)).toThrow(
     '0002_second.sql failed',
@@ -41,13 +41,13 @@ test('a migration that fails leaves nothing of itself, and everything before it'
   expect(schemaVersion(db)).toBe(1)
 })
 
-test('a newer database is refused and not touched', () => {
+test('a newer database is rejected and left unchanged', () => {
   const db = openDb(':memory:')
   migrate(db, [first, second], 0)
   expect(() => refuseNewer(db, [first])).toThrow('schema version 2, this program knows up to 1')
 })
 
-test('secrets that an older release kept with an Idempotency-Key are gone after the upgrade', () => {
+test('the upgrade removes secrets that an older release stored with an Idempotency-Key', () => {
   const db = openDb(':memory:')
   migrate(db, readMigrations().slice(0, 2), 0)
   const keep = db.prepare(
@@ -66,7 +66,7 @@ test('secrets that an older release kept with an Idempotency-Key are gone after 
   ])
 })
 
-test('the migrations of this package are numbered from 1 without a gap, and give the schema that is written down', async () => {
+test('the migrations are numbered from 1 without a gap, and result in the golden schema', async () => {
   const migrations = readMigrations()
   expect(migrations.map(each => each.version)).toEqual(migrations.map((_, at) => at + 1))
   const db = openDb(':memory:')
@@ -78,7 +78,7 @@ test('the migrations of this package are numbered from 1 without a gap, and give
   await expect(schema.join('\n')).toMatchFileSnapshot('./migrations/schema.golden.sql')
 })
 
-test('a store of before the derived state knows after the migration what each session had asked for', () => {
+test('the migration to the derived state finds what each session had asked for', () => {
   const migrations = readMigrations()
   const db = openDb(':memory:')
   migrate(
@@ -115,7 +115,7 @@ test('a store of before the derived state knows after the migration what each se
   ])
 })
 
-test('an upgrade finds in the logs which titles only stand in, and which sessions had calls without a rate', () => {
+test('the upgrade finds provisional titles and sessions with unpriced calls in the logs', () => {
   const db = openDb(':memory:')
   const migrations = readMigrations()
   migrate(

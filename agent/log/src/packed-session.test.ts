@@ -14,7 +14,7 @@ function makeCache() {
   return { cache: createSessionCache(sql), sql }
 }
 
-/** Every number another, and no text empty. */
+/** Each number is different, and no text is empty. */
 function withDistinctValues(row: StoredSession): StoredSession {
   const of = (name: string, value: unknown, at: number): unknown =>
     name === 'key' ? value : typeof value === 'number' || name === 'saga' ? 100 + at : `${name} "${at}"`
@@ -23,7 +23,7 @@ function withDistinctValues(row: StoredSession): StoredSession {
   ) as StoredSession
 }
 
-test('a row reads the same on the other side, but for the positions that only the writer reads', () => {
+test('an unpacked row equals the packed one, except for the positions that only the writer reads', () => {
   const { cache } = makeCache()
   const read = cache.load('a', 0)
   if (read === null) throw new Error('no session')
@@ -32,7 +32,7 @@ test('a row reads the same on the other side, but for the positions that only th
   expect(unpackSession(cache.pack(row))).toEqual({ ...row, recent: '' })
 })
 
-test('what changes between two commits of a session is in the second of them', () => {
+test('the second of two commits contains the changes between them', () => {
   const { cache } = makeCache()
   const row = cache.load('a', 0)
   if (row === null) throw new Error('no session')
@@ -41,7 +41,7 @@ test('what changes between two commits of a session is in the second of them', (
   expect(unpackSession(cache.pack(later))).toEqual({ ...later, recent: '' })
 })
 
-test('each column that changes is written to its own', () => {
+test('each changed column is written to its own column', () => {
   const { cache, sql } = makeCache()
   const read = cache.load('a', 0)
   if (read === null) throw new Error('no session')

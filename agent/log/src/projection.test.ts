@@ -25,7 +25,7 @@ const after = (...events: [Parameters<typeof effectOf>[0], Record<string, unknow
   return row
 }
 
-test('the events that ask for work are these', () => {
+test('exactly the listed event types ask for work', () => {
   expect(typesWith('wakes').toSorted()).toEqual([
     'ask_user_question.response',
     'loop.result',
@@ -36,7 +36,7 @@ test('the events that ask for work are these', () => {
     'worker.complete',
     'worker.failed',
   ])
-  // The outcome of a scheduled run asks for work only where its schedule says so.
+  // The outcome of a scheduled run asks for work only if its schedule requests it.
   for (const type of EVENT_TYPES)
     expect(effectOf(type, { wake: true })?.wakes ?? false).toBe(EVENTS[type].facts.wakes ?? false)
   expect(effectOf('loop.result', {})).toBeNull()
@@ -50,7 +50,7 @@ test('the status follows the lifecycle events', () => {
   expect(after(['session.stopped', {}]).status).toBe('active')
 })
 
-test('a running saga is to be rolled back once a pause, a stop or a failure cuts it, until it is complete', () => {
+test('a pause, a stop or a failure marks a running saga for rollback until it is complete', () => {
   for (const cut of ['session.pause', 'session.stopped', 'session.fail'] as const) {
     expect(after([cut, {}]).saga).toBe(0)
     expect(after(['saga.start', {}], [cut, {}]).saga).toBe(2)
@@ -59,13 +59,13 @@ test('a running saga is to be rolled back once a pause, a stop or a failure cuts
   expect(after(['saga.start', {}], ['session.complete', {}]).saga).toBe(1)
 })
 
-test('what its own stop did to a worker is no work for a session; any other outcome is', () => {
+test('a worker that its parent stopped causes no work, and any other outcome does', () => {
   expect(effectOf('worker.failed', { cause: 'parent' })).toBeNull()
   expect(effectOf('worker.failed', { cause: 'error' })).toEqual({ wakes: true })
   expect(effectOf('worker.complete', {})).toEqual({ wakes: true })
 })
 
-test('usage counts once: every event with usage of its own, and not the summary that adds them up', () => {
+test('each event with its own usage counts once, and a summary that adds them up does not', () => {
   const usage = { input_tokens: 10, output_tokens: 1, cost_usd: 0.5 }
   const counted = [
     'llm.response',
@@ -88,13 +88,13 @@ test('usage counts once: every event with usage of its own, and not the summary 
   const carriers = EVENT_TYPES.filter(type =>
     [...EVENTS[type].keys, ...EVENTS[type].extra].includes('input_tokens'),
   )
-  // An outcome says what the worker's or the run's own session has counted.
+  // An outcome repeats what the session of the worker or run has counted.
   expect(carriers.toSorted()).toEqual(
     [...counted, 'turn.summary', 'worker.complete', 'worker.failed', 'loop.result'].toSorted(),
   )
 })
 
-test('an event with unpriced or missing usage adds nothing and breaks nothing, and that it has no price is known', () => {
+test('unpriced or invalid usage adds nothing, and the session is marked as unpriced', () => {
   expect(
     after(
       ['llm.response', { input_tokens: 3, cost_unpriced_model: 'm' }],
@@ -103,7 +103,7 @@ test('an event with unpriced or missing usage adds nothing and breaks nothing, a
   ).toMatchObject({ input_tokens: 3, output_tokens: 0, cost_usd: 0, unpriced: 1 })
 })
 
-test('messages, tool calls and titles are counted where they happen', () => {
+test('messages, tool calls and titles are counted', () => {
   expect(
     after(
       ['user.message', {}],
@@ -121,7 +121,7 @@ test('messages, tool calls and titles are counted where they happen', () => {
   })
 })
 
-test('most events change nothing but the log', () => {
+test('most events change only the log', () => {
   expect(effectOf('llm.request', { model: 'm' })).toBeNull()
   expect(effectOf('tool.result', { content: 'x' })).toBeNull()
 })

@@ -12,7 +12,7 @@ import type { EncodedEvent } from './writer-messages.ts'
 const events = (count: number): EncodedEvent[] =>
   Array.from({ length: count }, () => ['llm.thinking', '{}', null])
 
-test('events that move to the table of positions in the middle of a read are read once', () => {
+test('events that move to the table of positions during a read are read once', () => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-reader-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const path = join(dir, 'x.db')
@@ -37,7 +37,7 @@ test('events that move to the table of positions in the middle of a read are rea
   const reading = openDb(path, { readOnly: true })
   let between: (() => void) | null = () =>
     write([{ do: 'commit', at: 1, session_id: 's', events: events(100) }])
-  // The row of the session is the first thing that a read looks at.
+  // A read queries the row of the session first.
   const interrupted = {
     prepare(sql: string) {
       const statement = reading.prepare(sql)

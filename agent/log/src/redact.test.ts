@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { createRedactor, REDACTED } from './redact.ts'
 
 const redact = createRedactor()
-/** What a value looks like once it went through a record and back. */
+/** The value after redaction and decoding. */
 const through = (value: unknown, redactor = redact): unknown => JSON.parse(redactor(JSON.stringify(value)))
 
 const pem = (kind: string) =>
   `-----BEGIN ${kind}PRIVATE ` +
   `KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nabc+/=\n-----END ${kind}PRIVATE ` +
   'KEY-----'
-/** In two pieces, so that this file holds none. */
+/** In two parts, so that this file contains no token. */
 const signature = 'dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U'
 const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.${signature}`
 const SECRETS = {
@@ -29,7 +29,7 @@ const SECRETS = {
   'an OpenSSH private key': pem('OPENSSH '),
 } as const
 
-test.each(Object.entries(SECRETS))('%s is gone, wherever it stands', (_, secret) => {
+test.each(Object.entries(SECRETS))('%s is removed in any position', (_, secret) => {
   expect(through({ a: secret })).toEqual({ a: REDACTED })
   expect(through({ a: `before ${secret} after` })).toEqual({ a: `before ${REDACTED} after` })
   expect(
@@ -38,7 +38,7 @@ test.each(Object.entries(SECRETS))('%s is gone, wherever it stands', (_, secret)
 })
 
 test.each(Object.entries(SECRETS))(
-  '%s is gone from JSON text within a text, which stays JSON',
+  '%s is removed from JSON within a text, which stays valid JSON',
   (_, secret) => {
     const inner = JSON.stringify({ out: `first\n${secret}\nlast`, n: 1 })
     const { content } = through({ content: inner }) as { content: string }
@@ -47,7 +47,7 @@ test.each(Object.entries(SECRETS))(
   },
 )
 
-test('a bearer token goes and its scheme stays', () => {
+test('a bearer token is removed and its scheme stays', () => {
   expect(through({ header: 'Authorization: Bearer abcDEF123.456-789_~+/==' })).toEqual({
     header: `Authorization: Bearer ${REDACTED}`,
   })
@@ -56,11 +56,11 @@ test('a bearer token goes and its scheme stays', () => {
   })
 })
 
-test('a private key that was cut off is gone to the end', () => {
+test('a truncated private key is removed to the end of the text', () => {
   expect(through({ a: `see -----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN` })).toEqual({ a: `see ${REDACTED}` })
 })
 
-test('ordinary text that looks a little like a secret stays', () => {
+test('ordinary text that resembles a secret stays', () => {
   for (const text of [
     'task-management-of-everything-large',
     'AKIA is a prefix',
@@ -74,14 +74,14 @@ test('ordinary text that looks a little like a secret stays', () => {
   }
 })
 
-test('the base64 of an image stays as it is, even where it spells a key', () => {
+test('the base64 data of an image stays unchanged, even if it contains a key', () => {
   const data = `${'iVBORw0KGgo'.repeat(400)}/AKIAIOSFODNN7EXAMPLE/${'A'.repeat(500)}`
   expect(
     through({ content: 'look', images: [{ data, mime_type: 'image/png' }], also: 'AKIAIOSFODNN7EXAMPLE' }),
   ).toEqual({ content: 'look', images: [{ data, mime_type: 'image/png' }], also: REDACTED })
 })
 
-test('credentials of this deployment go wherever they stand, whatever characters they have', () => {
+test('credentials of this deployment are removed everywhere, whatever characters they contain', () => {
   const known = ['p"ss\\wörd\n1', 'nothing-secret-looking', '12345678', 'true story', '{"a":1}']
   const redactor = createRedactor(known)
   for (const secret of known) {
@@ -92,7 +92,7 @@ test('credentials of this deployment go wherever they stand, whatever characters
       JSON.stringify(JSON.stringify(secret)).slice(1, -1),
     )
   }
-  // A number outside a text is no credential, and JSON stays JSON.
+  // A number outside a text is not a credential, and JSON stays JSON.
   expect(through({ count: 12345678 }, redactor)).toEqual({ count: 12345678 })
 })
 
@@ -100,7 +100,7 @@ test('a known value too short to be a credential does not blank ordinary words',
   expect(through({ a: 'the test' }, createRedactor(['test', 'e', '']))).toEqual({ a: 'the test' })
 })
 
-test('megabytes of escapes, half-made keys and endless tokens are read to the end, and in time', () => {
+test('megabytes of escapes, incomplete keys and endless tokens are redacted completely and in time', () => {
   const secret = SECRETS['an OpenAI key']
   for (const bulk of [
     '\\"\n'.repeat(1e6),
@@ -115,13 +115,13 @@ test('megabytes of escapes, half-made keys and endless tokens are read to the en
   }
 })
 
-test('text without a secret is given back untouched', () => {
+test('text without a secret is returned unchanged', () => {
   const json = JSON.stringify({ a: 'nothing here', b: [1, 2, { c: '\u2028\ud800' }] })
   expect(redact(json)).toBe(json)
 })
 
 /** Promise 2: No event contains a secret. */
-test('whatever goes in, JSON comes out, with the same shape and without the secrets', () => {
+test('property: the output is JSON of the same shape without the secrets', () => {
   const secret = fc.constantFrom(...Object.values(SECRETS))
   const known = ['s3cr3t"quoted\\', 'nabcdef', 'u0041bcd', '1234567', ':[{},"']
   const redactor = createRedactor(known)
@@ -158,7 +158,7 @@ test('whatever goes in, JSON comes out, with the same shape and without the secr
       const json = JSON.stringify(value)
       const redacted = JSON.parse(redactor(json)) as unknown
       expect(shape(redacted)).toEqual(shape(JSON.parse(json)))
-      // Digits that chance puts into a number are none: see above.
+      // Digits within a JSON number do not count: see above.
       for (const each of known) expect(textsOf(redacted).filter(found => found.includes(each))).toEqual([])
     }),
     { numRuns: 500 },

@@ -24,7 +24,7 @@ const load = (cache: ReturnType<typeof createSessionCache>, id: string) => {
   return row
 }
 
-test('a changed session reads as changed before and after it is written, however full the cache gets', () => {
+test('a changed session reads as changed before and after its flush, even in a full cache', () => {
   const { cache, lastId } = makeCache(2)
   cache.put({ ...load(cache, 'a'), last_id: 7 })
   for (const id of ['b', 'c', 'd']) load(cache, id)
@@ -36,7 +36,7 @@ test('a changed session reads as changed before and after it is written, however
   expect(load(cache, 'a').last_id).toBe(7)
 })
 
-test('after a rollback it reads what the table says', () => {
+test('after a rollback the cache reads the table', () => {
   const { cache, lastId } = makeCache(10)
   cache.put({ ...load(cache, 'a'), last_id: 7 })
   cache.forget()
@@ -45,7 +45,7 @@ test('after a rollback it reads what the table says', () => {
   expect(lastId('a')).toBe(0)
 })
 
-test('the table has what changed, whether only the log grew or more', () => {
+test('a flush writes all changes to the table, for log growth and for other columns', () => {
   const { cache, row } = makeCache(10)
   const steps = [
     { last_id: 1, updated_at: 10, recent: '11' },
@@ -61,7 +61,7 @@ test('the table has what changed, whether only the log grew or more', () => {
   }
 })
 
-test('what a rollback undid is written again with the next change', () => {
+test('a change that a rollback undid is written with the next change', () => {
   const { cache, db, row } = makeCache(10)
   const change = (values: object) => {
     const changed = { ...load(cache, 'a'), ...values }

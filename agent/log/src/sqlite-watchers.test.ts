@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createWatchers } from './sqlite-watchers.ts'
 import type { CommitRequest } from './writer-messages.ts'
 
-test('whoever keeps the index is told of new sessions and of events that it reads, not of chunks', () => {
+test('an index watcher is notified of sessions and indexed events, but not of chunks', () => {
   const watchers = createWatchers()
   const all: string[] = []
   const indexed: string[] = []

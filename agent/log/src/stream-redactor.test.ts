@@ -35,7 +35,7 @@ const SECRETS = [
   `MTE${'aB3x'.repeat(5)}.${'aB3'.repeat(2)}.${'aB3x'.repeat(8)}`,
   ...KNOWN,
 ]
-/** Secrets by what stands before them. */
+/** Secrets that are recognized by the text before them. */
 const IN_CONTEXT: readonly (readonly [before: string, secret: string, after: string])[] = [
   ['Authorization: Basic ', 'YWRhOmxvdmVsYWNl', ' x'],
   ['postgres://ada:', 'l0velace%21', '@db:5432/app'],
@@ -65,7 +65,7 @@ const redact = createRedactor(KNOWN)
 const streamRedactor = createStreamRedactor(KNOWN)
 const redactText = (text: string): string => JSON.parse(redact(JSON.stringify(text))) as string
 
-/** Writes a text as it arrives in pieces: each piece redacted by itself, as events are. */
+/** Writes a text in pieces, each redacted separately, as events are. */
 function write(pieces: readonly string[]): { written: string[]; plain: string } {
   const held = streamRedactor()
   const put = [...pieces.map(piece => held.push(piece)), held.rest()].filter(text => text !== '')
@@ -90,7 +90,7 @@ test.each(SECRETS)('%s is found however it is cut in two', secret => {
     expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(whole)
 })
 
-test.each(IN_CONTEXT)('after %s it is found however it is cut in two', (before, secret, after) => {
+test.each(IN_CONTEXT)('a secret after %s is found however it is cut in two', (before, secret, after) => {
   const text = `see ${before}${secret}${after} and so on`
   expect(redactText(text)).not.toContain(secret)
   for (let at = 0; at <= text.length; at++)
@@ -98,7 +98,7 @@ test.each(IN_CONTEXT)('after %s it is found however it is cut in two', (before, 
 })
 
 test.each(['Bearer ', 'authorization: bearer   '])(
-  'what follows %s is found however it is cut in two',
+  'a token after %s is found however it is cut in two',
   scheme => {
     const text = `x ${scheme}abcDEF123.456-789_~+/== y`
     for (let at = 0; at <= text.length; at++)
@@ -112,7 +112,7 @@ test.each(['Bearer ', 'authorization: bearer   '])(
  * Promise 2.5, 11.5: The stream redactor removes the same secrets as from the whole text, whatever the
  * chunks.
  */
-test('property: in whatever pieces text arrives, nothing is lost and what is taken out is what would be taken out of the whole', () => {
+test('property: for any chunks, the stream redactor loses no text and removes the secrets of the whole text', () => {
   const word = fc.oneof(
     fc.constantFrom(...SECRETS),
     fc.constantFrom(...IN_CONTEXT.map(parts => parts.join(''))),
@@ -145,7 +145,7 @@ test('property: in whatever pieces text arrives, nothing is lost and what is tak
   )
 })
 
-test('ordinary text waits for nothing', () => {
+test('ordinary text is not held back', () => {
   for (const text of [
     'It is',
     'done.',
@@ -159,7 +159,7 @@ test('ordinary text waits for nothing', () => {
   expect(streamRedactor().push('')).toBe('')
 })
 
-/** Characters that regular expressions were handed, from where they were told to begin. */
+/** The number of characters that regular expressions read, from their start position. */
 function countScanned(run: () => void): number {
   let scanned = 0
   const spy = vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text: string) {
@@ -175,7 +175,7 @@ function countScanned(run: () => void): number {
 }
 const exec = RegExp.prototype.exec
 
-/** Text that, all of it, could begin a secret, and never is one. */
+/** Text that could start a secret at any position, and never completes one. */
 const NEVER_ENDING: readonly (readonly [what: string, piece: string])[] = [
   ['tokens that follow each other', 'eyJ.'],
   ['one token', 'a'],
@@ -191,8 +191,8 @@ const NEVER_ENDING: readonly (readonly [what: string, piece: string])[] = [
 ]
 
 /** Promise 2.5: Redacting a stream takes time linear in its length and blocks no other work. */
-test.each(NEVER_ENDING)('work grows with the text and not with what is held: %s', (_, piece) => {
-  /** Of so many characters, behind as many as are ever held. */
+test.each(NEVER_ENDING)('the work grows with the text and not with the held back part: %s', (_, piece) => {
+  /** For this many characters, after the maximum that is held back. */
   const scan = (length: number): number => {
     const pieces = cut(`see bearer sk-${piece.repeat((80_000 + length) / piece.length + 1)}`, [1000])
     const held = streamRedactor()
@@ -203,12 +203,12 @@ test.each(NEVER_ENDING)('work grows with the text and not with what is held: %s'
   }
   const [short, long] = [scan(20_000), scan(80_000)]
   expect(long / short).toBeLessThan(4.5)
-  // Some dozens of rules look at each character once, and in 16 rounds at most at a bounded part before it.
+  // Some dozens of rules read each character once, and at most 16 times a bounded part before it.
   expect(long).toBeLessThan(80_000 * 400)
 })
 
-test('blanks in one piece cost in proportion to their number, for no rule looks back over all of them', () => {
-  /** CPU of this process, in milliseconds: a busy machine does not count. */
+test('blanks in one piece cost linear time, because no rule looks back over all of them', () => {
+  /** CPU time of this process in milliseconds, so a busy machine does not count. */
   const cost = (count: number): number => {
     const text = `\`\`\`${' '.repeat(count)}`
     const before = process.cpuUsage()
@@ -218,11 +218,11 @@ test('blanks in one piece cost in proportion to their number, for no rule looks 
     return (user + system) / 1000
   }
   const short = cost(20_000)
-  // It was 475 and 8,800 ms; below 200 ms nothing can be told from noise.
+  // It was 475 and 8,800 ms; times below 200 ms are noise.
   expect(cost(80_000)).toBeLessThan(Math.max(200, 6 * short))
 })
 
-test.each(NEVER_ENDING)('nothing of it is lost: %s', (_, piece) => {
+test.each(NEVER_ENDING)('no text is lost: %s', (_, piece) => {
   const text = `see bearer sk-${piece.repeat(Math.ceil(200_000 / piece.length))} end`
   expect(write(cut(text, [700, 3, 1024])).plain).toBe(text)
 })

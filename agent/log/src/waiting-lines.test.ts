@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createWaitingLines } from './waiting-lines.ts'
 
-test('what begins work overtakes the chunks that wait, in order', () => {
+test('commits that start work overtake the queued chunks, in order', () => {
   const lines = createWaitingLines<string>()
   for (const chunk of ['c1', 'c2', 'c3']) lines.push(chunk, true)
   for (const commit of ['a', 'b']) lines.push(commit, false)
@@ -12,12 +12,12 @@ test('what begins work overtakes the chunks that wait, in order', () => {
 })
 
 /** Promise 2.6: New work is committed before deltas of running answers, without starving them. */
-test('a chunk waits for at most so many batches as the chunks before it fill, whatever keeps coming', () => {
+test('a chunk waits at most for the batches that earlier chunks fill, under any load', () => {
   const lines = createWaitingLines<number>()
   for (let chunk = 0; chunk < 100; chunk++) lines.push(chunk, true)
   const seen: number[] = []
   for (let batch = 1; seen.length < 100; batch++) {
-    // More work than a batch holds, before each one.
+    // More work than fits in a batch, before each one.
     for (let work = 0; work < 64; work++) lines.push(-1, false)
     const taken = lines.take(40)
     expect(taken).toHaveLength(40)
@@ -27,7 +27,7 @@ test('a chunk waits for at most so many batches as the chunks before it fill, wh
   expect(seen).toEqual(Array.from({ length: 100 }, (_, chunk) => chunk))
 })
 
-test('property: everything is taken once, each line in its order, and no batch is larger than it may be', () => {
+test('property: every item is taken once, each queue in order, and no batch exceeds its maximum', () => {
   const step = fc.oneof(
     fc.record({ canWait: fc.boolean() }),
     fc.record({ most: fc.integer({ min: 1, max: 9 }) }),

@@ -22,7 +22,7 @@ function makeFile(): string {
   return path
 }
 
-test('the writer has at most two messages unanswered; what is asked for meanwhile goes in one', async () => {
+test('at most two messages to the writer are unanswered, and later requests share one message', async () => {
   /** Requests posted so far, at the end of each message. */
   const ends: number[] = []
   const unanswered: number[] = []
@@ -40,7 +40,7 @@ test('the writer has at most two messages unanswered; what is asked for meanwhil
   const asked: Promise<unknown>[] = []
   for (let turn = 0; turn < 200; turn++) {
     asked.push(writer.ask({ do: 'markRead', at: 1, item: `item ${turn}` }))
-    // A turn of the event loop of its own, each of which could be a message.
+    // A separate turn of the event loop, each of which could be a message.
     await new Promise(resolve => setImmediate(resolve))
   }
   await Promise.all(asked)
@@ -50,7 +50,7 @@ test('the writer has at most two messages unanswered; what is asked for meanwhil
   await writer.close()
 })
 
-test('a request that is no JSON fails alone', async () => {
+test('a request that cannot be encoded as JSON fails alone', async () => {
   const writer = await startWriter({ dir, path: makeFile(), now: 0 }, quiet)
   const good = writer.ask({ do: 'markRead', at: 1, item: 'none' })
   await expect(writer.ask({ do: 'account', at: 1, method: 'getUser', args: [1n] })).rejects.toThrow('BigInt')
@@ -58,7 +58,7 @@ test('a request that is no JSON fails alone', async () => {
   await writer.close()
 })
 
-test('what can wait is written behind what was asked for later, in batches of 256, and the end behind everything', async () => {
+test('deferrable requests are written after later ones, in batches of 256, and the close comes last', async () => {
   const posted: string[][] = []
   const post = Worker.prototype.postMessage
   vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, text: unknown) {
@@ -79,7 +79,7 @@ test('what can wait is written behind what was asked for later, in batches of 25
   ])
 })
 
-test('a writer whose thread is gone refuses what comes, and closes', async () => {
+test('a writer whose thread has died rejects requests, and closes', async () => {
   const posts = vi.spyOn(Worker.prototype, 'postMessage')
   const writer = await startWriter({ dir, path: makeFile(), now: 0 }, quiet)
   await writer.ask({ do: 'markRead', at: 1, item: 'none' })

@@ -7,7 +7,7 @@ import {
   writeRequest,
 } from './writer-messages.ts'
 
-test('requests cross as they were asked, whatever stands in their payloads', () => {
+test('requests are transferred unchanged, whatever their payloads contain', () => {
   const commit: CommitRequest = {
     do: 'commit',
     at: 1,

@@ -1,6 +1,4 @@
-/**
- * A check that finds nothing wrong is worth what it would have found: damage done behind the store's back.
- */
+/** A check is only worth what it finds: damage made behind the store's back. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +20,7 @@ async function problemsAfter(damage: string): Promise<string[]> {
     const db = openDb(join(dir, 'cairn.db'))
     db.exec(damage)
     db.close()
-    // For reading: a start would tell of what is missing and go on above it.
+    // Read-only: a normal start would report what is missing and continue after it.
     const again = await openSqliteStore({ dir, readOnly: true })
     const problems = await again.check()
     await again.close()

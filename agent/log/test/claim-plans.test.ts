@@ -1,4 +1,4 @@
-/** A claim reads what waits and what runs, and never the table of sessions, on both stores. */
+/** A claim reads pending and running work, and never the table of sessions, on both stores. */
 import { openPostgresStore } from '@cairn/log'
 import { prepareClaimSql } from '../src/claim-sql.ts'
 import { migrate, readMigrations } from '../src/migrate.ts'
@@ -11,7 +11,7 @@ import { makePostgresPlace } from './postgres-place.ts'
 
 const COLUMNS =
   'id, org_id, created_by, created_by_kind, agent, channel, status, config, created_at, updated_at'
-/** Of 20,000 sessions some hundred wait, and fifty run. */
+/** Some hundred of 20,000 sessions are pending, and fifty are running. */
 const VALUES =
   `'s' || n, 'org', 'user' || (n % 40), 'user', 'a', 'web', 'active', '{}', 0, 0, ` +
   'n % 90, n % 90 - 1 + (n % 91) / 90'
@@ -50,7 +50,7 @@ test('Postgres plans no scan over the sessions for any statement of a claim', as
   }
 })
 
-test('SQLite reads what a claim asks for from its indexes, in their order', () => {
+test('SQLite reads everything that a claim needs from indexes, in their order', () => {
   const db = openDb(':memory:')
   migrate(db, readMigrations(), 0)
   for (const [name, statement] of Object.entries(prepareClaimSql(db))) {

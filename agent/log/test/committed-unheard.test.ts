@@ -1,4 +1,4 @@
-/** What the writer has on disk, before its answer has come to this thread. */
+/** Commits that are on disk before this thread received their answer. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { newSession, say } from './conformance/fixture.ts'
 
 /** Promise 15.4: Events up to a session row's last id are readable at once, even if not yet in memory. */
-test('an end of the log is as new as the row that tells how far it goes', async () => {
+test('a read of the log end is as new as the session row that shows its last id', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-log-'))
   const store = await openSqliteStore({ dir })
   onTestFinished(async () => {
@@ -21,7 +21,7 @@ test('an end of the log is as new as the row that tells how far it goes', async 
   const told = session.last_event_id + 1
   const landing = store.commit({ session_id: 's', events: [say('two')] })
   await new Promise(setImmediate)
-  // The writer has it now. Only promises are awaited, so its answer cannot come in before the row is seen.
+  // The writer has it now. Only promises are awaited, so its answer cannot arrive before the row is read.
   for (let looks = 0; looks < 1_000_000; looks += 1)
     if ((await store.getSession('s'))?.last_event_id !== told) break
   expect((await store.read('s', told, 10)).map(({ id }) => id)).toEqual([told + 1])

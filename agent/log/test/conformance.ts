@@ -1,4 +1,4 @@
-/** What every durable log must do, whatever stores it. Each implementation runs all of it. */
+/** The behaviour of every durable log, whatever stores it. Each implementation runs the whole suite. */
 import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
 import { defineBoards } from './conformance/board.ts'
@@ -43,15 +43,15 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('damage', () => defineDamage(bench))
     describe('channels', () => defineChannels(bench))
     describe('connections', () => defineConnections(bench))
-    describe('families', () => defineFamilies(bench))
+    describe('session trees', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
     describe('fairness', () => defineFairness(bench))
     describe('inbox', () => defineInbox(bench))
-    describe('notices', () => defineNotices(bench))
+    describe('notifications', () => defineNotices(bench))
     describe('searching', () => defineSearching(bench))
     describe('state', () => defineState(bench))
     describe('snapshots', () => defineSnapshots(bench))
-    describe('upkeep', () => defineUpkeep(bench))
+    describe('maintenance', () => defineUpkeep(bench))
     describe('accounts', () => defineAccounts(bench))
     if (implementation.kind === 'shared') describe('sharing', () => defineSharing(bench))
   })

@@ -1,14 +1,14 @@
 /**
  * A TCP proxy in front of Postgres that cuts the connection at the COMMIT of a writer: before it arrives, or
- * after it was done.
+ * after it was executed.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type CuttingProxy = {
-  /** The place as it is reached through the proxy. */
+  /** The place as reached through the proxy. */
   place: string
-  /** The next COMMIT is cut; resolves when that has happened. */
+  /** Cuts the next COMMIT; resolves when that has happened. */
   cutNext(when: 'before' | 'after'): Promise<void>
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export async function startCuttingProxy(place: string): Promise<CuttingProxy> {
         }
         swallow = true
         upstream.on('data', (answer: Buffer) => {
-          // The tag of the command: the transaction is on disk, and nobody is told.
+          // The command tag: the transaction is on disk, and the client gets no answer.
           if (!answer.includes('COMMIT\0')) return
           end()
           done()

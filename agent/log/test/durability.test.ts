@@ -1,6 +1,5 @@
 /**
- * Acknowledged means on disk (contract 11): killed processes, full disks, and the setting that it hangs
- * on.
+ * Acknowledged means on disk (contract 11): killed processes, full disks, and the required SQLite settings.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,10 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
-/**
- * Runs until `enough` says so of the lines printed so far, then kills; resolves with every line that was
- * printed.
- */
+/** Runs until `enough` accepts the number of printed lines, then kills; resolves with all printed lines. */
 async function runChild(
   process: ChildProcessByStdio<null, Readable, null>,
   enough: (lines: number) => boolean,
@@ -59,12 +55,12 @@ test('ten kills at random moments lose no acknowledged event and leave no gap', 
         .filter(line => /^\d+$/.test(line))
         .map(Number),
     )
-    // The mark of the killed process is exact: nothing is missing, and nothing is said to be.
+    // The mark of the killed process is exact: nothing is missing, and nothing is reported missing.
     const store = await openSqliteStore({ dir, report: (_, message) => told.push(message) })
     const stored = ids(await readAll(store, 's'))
     expect(stored).toEqual(upTo(stored.length))
     expect(Math.max(0, ...acknowledged)).toBeLessThanOrEqual(stored.length)
-    // Commits are whole: three events each.
+    // Commits are complete: three events each.
     expect(stored.length % 3).toBe(0)
     expect(await store.check()).toEqual([])
     await store.close()
@@ -74,8 +70,8 @@ test('ten kills at random moments lose no acknowledged event and leave no gap', 
   expect(acknowledged.length).toBeGreaterThan(100)
 })
 
-test('a disk that takes no more fails the writers, and everything acknowledged before is there', async () => {
-  // A limit on file sizes stands in for a full disk: the write-ahead log cannot grow past it.
+test('a full disk fails the writers, and every acknowledged event is kept', async () => {
+  // A limit on file sizes simulates a full disk: the write-ahead log cannot grow past it.
   const limited = spawn(
     '/bin/sh',
     ['-c', `ulimit -f 2000; exec "$0" "$@"`, process.execPath, child, dir, 'x'.repeat(2000)],
@@ -101,7 +97,7 @@ const commit = (text: string): Transactional => ({
 })
 
 /** Promise 11.1: The log does not acknowledge a write that the disk refuses. */
-test('a batch that the disk refuses is acknowledged to nobody, and the next one goes through', () => {
+test('a batch that the disk rejects is not acknowledged, and the next one succeeds', () => {
   const db = openDb(join(dir, 'full.db'))
   configureWriter(db)
   migrate(db, readMigrations(), 0)

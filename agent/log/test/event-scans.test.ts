@@ -1,6 +1,6 @@
 /**
- * No statement that the running service has ready walks over all events, which are most of a store. (Those
- * of a look for damage do, and run by themselves.)
+ * No prepared statement of the running service scans all events, which are most of a store. (The statements
+ * of the damage check do, and run separately.)
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -12,10 +12,10 @@ import { createIndexWriter } from '../src/search/sqlite-index-writer.ts'
 import { type Db, openDb } from '../src/sqlite-adapter.ts'
 import { createCoordinationReader } from '../src/sqlite-coordination.ts'
 
-test('SQLite finds events by their place, in every statement of reading, writing and indexing', () => {
+test('SQLite finds events by position in every statement of reading, writing and indexing', () => {
   const db = openDb(':memory:')
   migrate(db, readMigrations(), 0)
-  // In the service the index is a file of its own, to which the log is attached.
+  // In the service the index is a separate file, to which the log is attached.
   db.exec(readFileSync(new URL('../src/search/search.sql', import.meta.url), 'utf8'))
   const statements = new Set<string>()
   const recording = new Proxy(db, {

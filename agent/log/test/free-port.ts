@@ -1,13 +1,13 @@
 /**
- * Ports for whoever must know one before it is listened on, or come back to it after a death. They lie below
- * those that the system gives to outgoing connections, so nothing but another listener can take one in
- * between: of the others any connection may.
+ * Ports for callers that must know one before they listen on it, or reuse it after a crash. They are below
+ * the range that the system uses for outgoing connections, so only another listener can take one meanwhile; a
+ * port of that range could go to any connection.
  */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Of every system's range for outgoing connections the lowest begins at 32768 (Linux) or above. */
+/** The lowest start of any system's range for outgoing connections is 32768 (Linux) or above. */
 const FIRST = 20_000
 const END = 32_000
 const TRIES = 100

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
-test('a second server on one data directory is refused, naming the process in the way, until that one is killed', async () => {
+test('a second server on a data directory is rejected with the id of the first process, until that is killed', async () => {
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('./write-until-killed.ts', import.meta.url)), dir],
@@ -43,14 +43,14 @@ test('one process cannot open a data directory twice, and can again after closin
   await again.close()
 })
 
-test('what a new store writes can be read by its owner only', async () => {
+test('only the owner can read the files of a new store', async () => {
   const store = await openSqliteStore({ dir })
   await store.createSession(newSession('s'))
   for (const file of ['cairn.db', 'cairn.db-wal']) expect((await stat(join(dir, file))).mode & 0o077).toBe(0)
   await store.close()
 })
 
-test('a store written by newer code is refused, naming both versions', async () => {
+test('a store of a newer version is rejected with both versions', async () => {
   await (await openSqliteStore({ dir })).close()
   const db = openDb(join(dir, 'cairn.db'))
   db.prepare('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)').run(
@@ -61,11 +61,11 @@ test('a store written by newer code is refused, naming both versions', async () 
   db.close()
   await expect(openSqliteStore({ dir })).rejects.toThrow(/schema version 9999, this program knows up to \d+/)
   await expect(openSqliteStore({ dir, readOnly: true })).rejects.toThrow(/schema version 9999/)
-  // The refusal let go of the directory.
+  // The rejection released the directory.
   await expect(openSqliteStore({ dir })).rejects.toThrow(/9999/)
 })
 
-test('beside a running server a store can be read, checked and copied, and not written', async () => {
+test('a store of a running server can be read, checked and copied, and not written', async () => {
   const store = await openSqliteStore({ dir })
   await store.createSession(newSession('s'))
   await store.commit({ session_id: 's', events: [say('a')] })
@@ -80,12 +80,12 @@ test('beside a running server a store can be read, checked and copied, and not w
   await store.close()
 })
 
-test('a directory without a store is named when it is opened for reading, and not filled', async () => {
+test('opening a directory without a store for reading fails with its name and creates nothing', async () => {
   await expect(openSqliteStore({ dir: join(dir, 'nothing'), readOnly: true })).rejects.toThrow('no store at')
   await expect(stat(join(dir, 'nothing'))).rejects.toThrow('ENOENT')
 })
 
-test('a backup of a store in use is a store of its own, whole as of one moment', async () => {
+test('a backup of a store in use is a complete store as of one moment', async () => {
   const store = await openSqliteStore({ dir })
   await store.createSession(newSession('s'))
   const writing = new AbortController()
@@ -109,7 +109,7 @@ test('a backup of a store in use is a store of its own, whole as of one moment',
   await rm(target, { recursive: true, force: true })
 })
 
-test('a closed store refuses writes, and what was asked before it closed is done', async () => {
+test('a closed store rejects writes, and completes the requests from before', async () => {
   const store = await openSqliteStore({ dir })
   await store.createSession(newSession('s'))
   const last = store.commit({ session_id: 's', events: [say('last')] })

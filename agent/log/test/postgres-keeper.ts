@@ -1,6 +1,6 @@
 /**
- * Keeps one Postgres server for everything that a test run starts, and stops it when that run is gone,
- * however it went. Started by postgres-place.ts: `node postgres-keeper.ts DIR PID_OF_THE_RUN`.
+ * Runs one Postgres server for everything that a test run starts, and stops it when that run ends, however it
+ * ends. Started by postgres-place.ts: `node postgres-keeper.ts DIR PID_OF_THE_RUN`.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const LOOK_MS = 500
 const [dir = '', owner = ''] = process.argv.slice(2)
 
 function publish(found: { url: string } | { error: string }): void {
-  // Whoever looks sees all of it or nothing.
+  // Readers see the complete file or none.
   writeFileSync(join(dir, 'found.tmp'), JSON.stringify(found), { mode: 0o600 })
   renameSync(join(dir, 'found.tmp'), join(dir, 'found.json'))
 }
@@ -20,7 +20,7 @@ function ownerLives(): boolean {
     process.kill(Number(owner), 0)
     return true
   } catch {
-    // ESRCH: it is gone.
+    // ESRCH: the run has ended.
     return false
   }
 }
@@ -31,7 +31,7 @@ try {
   const timer = setInterval(() => {
     if (ownerLives()) return
     clearInterval(timer)
-    // Nothing in it is worth a checkpoint.
+    // Its data is not worth a checkpoint.
     void server.crash().then(() => rmSync(dir, { recursive: true, force: true }))
   }, LOOK_MS)
 } catch (error) {

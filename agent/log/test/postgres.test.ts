@@ -1,4 +1,4 @@
-/** The store on Postgres against the suite that every log must pass. */
+/** The store on Postgres against the conformance suite of every log. */
 import { openPostgresStore } from '@cairn/log'
 import { defineLogConformance } from './conformance.ts'
 import { borrowPostgresPlace, makePostgresPlace, runSql } from './postgres-place.ts'

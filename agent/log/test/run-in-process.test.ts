@@ -7,7 +7,7 @@ const script = (text: string): URL => new URL(`data:text/javascript,${encodeURIC
 const limits = (timeLimitMs = 60_000) => ({ timeLimitMs, signal: new AbortController().signal })
 const ENDLESS = 'for (;;) {}'
 
-test('the job arrives whole, and what the work posts comes back in order', async () => {
+test('the job arrives complete, and posted results come back in order', async () => {
   const posted: unknown[] = []
   const echo = script(
     `import { parentPort, workerData } from 'node:worker_threads'
@@ -30,14 +30,14 @@ test('work that allocates faster than a thread can be stopped fails alone', asyn
   )
 })
 
-test('work that throws is named, and work without an end is stopped when its time is up', async () => {
+test('an error of the work is reported, and endless work is stopped at its time limit', async () => {
   await expect(
     runInProcess(script('throw new Error("no such part")'), null, limits(), () => true),
   ).rejects.toThrow('no such part')
   expect(await runInProcess(script(ENDLESS), null, limits(300), () => true)).toBe('too slow')
 })
 
-test('the process ends when the service is gone, whatever the work does', async () => {
+test('the process exits when the service is gone, even during work', async () => {
   const host = fork(new URL('../src/process-host.ts', import.meta.url), {
     serialization: 'advanced',
     execArgv: [],

@@ -1,4 +1,4 @@
-/** One page of the embedded search reads so many texts at most, and nothing is lost by it. */
+/** One page of the embedded search reads a maximum number of texts, without losing results. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,7 +55,7 @@ test.each([1, 3, 5, TEXTS, TEXTS + 1, 20, 1000])(
       ['s-4', [1, 2, 3]],
       ['s-1', [1, 2, 3]],
     ])
-    // A bound below a session's texts ends the page there; a wide one leaves only the limit.
+    // A bound below the texts of a session ends the page there; with a wide one only the limit applies.
     expect(pages).toBe(bound <= TEXTS ? 6 : bound > 4 * TEXTS ? 2 : 3)
   },
 )

@@ -1,7 +1,7 @@
 /**
- * The embedded store against the suite that every log must pass. With CAIRN_TESTS=all its writer has a thread
- * of its own, as in the service. In `npm test` it runs in this process, because 180 threads take longer than
- * the tests; what a thread adds is tested by opening.test.ts and durability.test.ts.
+ * The embedded store against the conformance suite of every log. With CAIRN_TESTS=all its writer runs in a
+ * thread, as in the service. In `npm test` it runs in this process, because starting 180 threads takes longer
+ * than the tests; opening.test.ts and durability.test.ts test what a thread adds.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Somebody sets the clock while the embedded store runs (contract 8.2): a lease lasts as long as it was given
- * for, whatever the date says.
+ * The clock is set while the embedded store runs (contract 8.2): a lease lasts its full time, whatever the
+ * date is.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ test.each(CLOCK_STEPS_MS)(
     expect(await store.renew('holder', [{ session_id: 's', epoch: fence.epoch }], LEASE_MS)).toEqual([])
     await store.commit({ session_id: 's', fence, events: [thought('still mine')] })
 
-    // Set back to right: the renewal was not given by the date either.
+    // Set back: the renewal does not depend on the date either.
     clock.step(-step)
     clock.advance(LEASE_MS - 1)
     expect(await others()).toEqual([])

@@ -1,7 +1,7 @@
 /**
- * The embedded store for tests of what uses a store: on a copy of a database that is migrated already, and
- * with the writer in this process. A thread and the migrations for each test took half the processor time of
- * the tests of the harness. The tests of the store itself use the thread.
+ * The embedded store for tests of its users: on a copy of a migrated database, with the writer in this
+ * process. A thread and the migrations for each test took half the processor time of the harness tests. The
+ * tests of the store itself use the thread.
  */
 import { EventEmitter } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ const startInProcess: StartThread = start => {
   const thread = new EventEmitter()
   here.on('message', (message: unknown) => thread.emit('message', message))
   here.on('close', () => thread.emit('exit', 0))
-  // The writer begins in a later turn, as a thread does, so that its errors find the listeners of the store.
+  // The writer starts in a later turn, as a thread does, so that its errors find the listeners of the store.
   setImmediate(() => {
     try {
       runWriter(there, start)
@@ -39,7 +39,7 @@ const startInProcess: StartThread = start => {
   })
 }
 
-/** Made by the first store of this process. */
+/** Created by the first store of this process. */
 let template: string | null = null
 
 function migrated(): string {

@@ -1,4 +1,4 @@
-/** Acknowledged means on disk (contract 2, 11), as the kernel saw it. */
+/** Acknowledged means on disk (contract 2, 11), as seen by the kernel. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
-/** Containers may have strace and forbid it. */
+/** A container may have strace and forbid it. */
 function canTrace(): boolean {
   try {
     execFileSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' })
@@ -29,9 +29,7 @@ function canTrace(): boolean {
 }
 
 type Call = { name: string; fd: number; path: string; text: string }
-/**
- * The finished calls of a trace in their order; one that another thread interrupted counts where it ended.
- */
+/** The finished calls of a trace in order; an interrupted call counts where it ended. */
 function parseTrace(trace: string): Call[] {
   const begun = new Map<string, string>()
   return trace.split('\n').flatMap(line => {
@@ -50,7 +48,7 @@ function parseTrace(trace: string): Call[] {
 }
 
 /** Promise 11: A commit is written and synced before it is acknowledged, as seen by the kernel. */
-test('no commit is acknowledged before a sync of the log has ended that began after its last write', async () => {
+test('no commit is acknowledged before a sync that started after its last write has ended', async () => {
   if (!canTrace()) {
     console.warn(
       'strace is missing or forbidden here: the order of write, sync and acknowledgement was NOT seen. ' +
@@ -82,7 +80,7 @@ test('no commit is acknowledged before a sync of the log has ended that began af
   ])
   const calls = parseTrace(await readFile(trace, 'utf8'))
   let acknowledged = 0
-  /** Since the last acknowledgement, of the write-ahead log: that is where a commit is. */
+  /** Since the last acknowledgement, in the write-ahead log, which contains the commits. */
   let syncs = 0
   let written = 0
   let isSynced = true

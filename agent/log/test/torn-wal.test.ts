@@ -1,7 +1,7 @@
 /**
- * What a power cut may leave of the write-ahead log: any beginning of it, or a page with a bit that flipped.
- * The store that is opened on it has exactly the commits that were whole, never a part of one, and never an
- * event that nobody wrote.
+ * What a power cut may leave of the write-ahead log: any prefix of it, or a page with a flipped bit. The
+ * store that is opened on it contains exactly the complete commits, never a part of one, and never an event
+ * that was not written.
  */
 import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { existsSync, mkdirSync } from 'node:fs'
@@ -17,11 +17,11 @@ import { ids, newSession, readAll, thought, upTo } from './conformance/fixture.t
 
 const COMMITS = 40
 const EACH = 3
-/** Many small files are made and read; memory will do where there is a file system in it. */
+/** Many small files are created and read; a memory file system is enough. */
 const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 let root = ''
-/** How long the log was when each commit had been acknowledged. */
+/** The length of the log when each commit was acknowledged. */
 const ends: number[] = []
 let wal: Buffer
 let texts: string[]
@@ -40,17 +40,17 @@ beforeAll(async () => {
     ends.push((await stat(join(live, 'cairn.db-wal'))).size)
   }
   texts = (await readAll(store, 's')).map(event => event.json)
-  // While it is open, so that nothing has been moved out of the log; nothing is being written.
+  // While it is open, so that nothing has been moved out of the log; no write is running.
   await copyFile(join(live, 'cairn.db'), join(root, 'cairn.db'))
   wal = await readFile(join(live, 'cairn.db-wal'))
-  // The page size stands in the header of the log.
+  // The page size is in the header of the log.
   frameSize = wal.readUInt32BE(8) + 24
   await store.close()
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
 let opened = 0
-/** A store whose log is these bytes; `look` gets what is in it. */
+/** A store with these bytes as its log; returns its folder. */
 async function reopen(bytes: Buffer): Promise<string> {
   const dir = join(root, `cut-${(opened += 1)}`)
   mkdirSync(dir)
@@ -72,14 +72,14 @@ async function readCut(bytes: Buffer): Promise<string[]> {
 }
 const wholeCommits = (length: number): number => ends.filter(end => end <= length).length
 
-test('the log was cut where the test thinks', () => {
+test('the log has the length and frame size that these tests assume', () => {
   expect(texts).toHaveLength(COMMITS * EACH)
   expect(wal.length).toBe(ends.at(-1))
   expect((wal.length - 32) % frameSize).toBe(0)
 })
 
 /** Promise 11: A log cut at any byte contains exactly its complete commits. */
-test('cut at every byte of its last frame, and around every frame of its last commits, it holds exactly the commits that are whole', async () => {
+test('a log cut at any byte of its last frame or around a frame contains exactly its complete commits', async () => {
   const bytes = Array.from({ length: frameSize + 1 }, (_, at) => wal.length - frameSize + at)
   const cuts = new Set(oneIn(8, bytes))
   const from = ends[COMMITS - 12] ?? 0
@@ -94,15 +94,15 @@ test('cut at every byte of its last frame, and around every frame of its last co
   expect(cuts.size).toBeGreaterThan(frameSize / 8)
 })
 
-test('a bit that flipped ends the log before its commit, and nothing of what follows is believed', async () => {
+test('a flipped bit ends the log before its commit, and later commits are ignored', async () => {
   const last = ends[COMMITS - 10] ?? 0
   const places = fc.sample(fc.integer({ min: last * 8, max: wal.length * 8 - 1 }), { numRuns: 400, seed: 12 })
   for (const place of places) {
     const bytes = Buffer.from(wal)
     bytes[place >> 3] = (bytes[place >> 3] ?? 0) ^ (1 << (place & 7))
     const found = await readCut(bytes)
-    // A flipped bit of a page's data breaks its checksum; one of a header that SQLite does not use changes
-    // nothing.
+    // A flipped bit in the data of a page breaks its checksum; one in a header field that SQLite does not use
+    // changes nothing.
     const before = wholeCommits(place >> 3) * EACH
     expect(
       found.length === before || found.length === texts.length,
@@ -112,7 +112,7 @@ test('a bit that flipped ends the log before its commit, and nothing of what fol
   }
 })
 
-test('a store opened on a log that was cut is healthy, and goes on where the whole commits end', async () => {
+test('a store opened on a truncated log is healthy, and continues after the complete commits', async () => {
   for (const cut of [32, ends[3] ?? 0, (ends[20] ?? 0) + 5000, wal.length - 1]) {
     const dir = await reopen(wal.subarray(0, cut))
     const store = await openSqliteStore({ dir })

@@ -1,6 +1,5 @@
 /**
- * A child for synced.test.ts: commits one after the other, and says so on its output as soon as each is
- * acknowledged.
+ * A child for synced.test.ts: commits one after the other, and prints a line as soon as each is acknowledged.
  */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '@cairn/log'

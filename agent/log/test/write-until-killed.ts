@@ -1,6 +1,6 @@
 /**
- * A child for durability.test.ts: commits without end from several callers, and prints each id once it is
- * acknowledged.
+ * A child for durability.test.ts: commits endlessly from several callers, and prints each id after its
+ * acknowledgement.
  */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '@cairn/log'
@@ -18,7 +18,8 @@ await Promise.all(
           session_id: 's',
           events: [thought(text), thought(text), thought(text)],
         })
-        // One write a commit: what the parent reads was acknowledged, whatever happens to this process next.
+        // One write per commit: what the parent reads was acknowledged, whatever happens to this process
+        // next.
         writeSync(1, events.map(event => `${event.id}\n`).join(''))
       } catch (error) {
         writeSync(1, `failed ${(error as Error).name} ${(error as Error & { code?: string }).code ?? ''}\n`)

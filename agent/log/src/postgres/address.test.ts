@@ -1,7 +1,7 @@
 import { InvalidDatabaseUrl, parsePostgresUrl } from './address.ts'
 import { expect, test } from 'vitest'
 
-test('what is ours is taken out of the URL, and the rest goes to the driver', () => {
+test('Cairn’s own parameters are removed from the URL, and the rest is passed to the driver', () => {
   expect(
     parsePostgresUrl(
       'postgres://ada:s%40fe@db:5433/app?schema=mine&pool=3&sslmode=require&options=-c%20work_mem%3D8MB',
@@ -15,13 +15,13 @@ test('what is ours is taken out of the URL, and the rest goes to the driver', ()
   })
 })
 
-test('the schema is the one that the URL names, else the given one, else cairn', () => {
+test('the schema of the URL takes precedence over the given one, and the default is cairn', () => {
   expect(parsePostgresUrl('postgresql://db/app').schema).toBe('cairn')
   expect(parsePostgresUrl('postgresql://db/app', 'given').schema).toBe('given')
   expect(parsePostgresUrl('postgresql://db/app?schema=named', 'given').schema).toBe('named')
 })
 
-test('no password is shown, wherever it stands', () => {
+test('the password is hidden anywhere in the URL', () => {
   expect(parsePostgresUrl('postgres://ada:secret@db/app?password=secret').shown).not.toContain('secret')
 })
 
@@ -32,7 +32,7 @@ test.each([
   ['postgres://ada:secret@db/app?schema=a;drop%20schema%20b', 'expected a schema of'],
   ['postgres://ada:secret@db/app?schema=pg_temp', 'not beginning with pg_'],
   ['postgres://ada:secret@db/app?pool=none', 'expected a pool of 1 to 1000'],
-])('%s is refused without showing its password', (url, message) => {
+])('rejects %s without showing its password', (url, message) => {
   const parse = (): unknown => parsePostgresUrl(url)
   expect(parse).toThrow(InvalidDatabaseUrl)
   expect(parse).toThrow(message)

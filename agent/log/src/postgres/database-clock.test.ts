@@ -4,7 +4,7 @@ import { createDatabaseClock } from './database-clock.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** A database and this machine: time passes for both, and somebody sets one clock or the other. */
+/** A database and this machine: time passes for both, and either clock may be set. */
 function setUp() {
   const time = { passed: 0, database: Date.UTC(2026, 0, 1), machine: Date.UTC(2026, 0, 1) + 7_000 }
   let asked = 0
@@ -36,7 +36,7 @@ test.each([-10 * MINUTE, 3 * HOUR, -3 * HOUR, -20 * 365 * 24 * HOUR, 20 * 365 * 
   },
 )
 
-test('a machine that slept has the dates of the database again with the next look', async () => {
+test('a machine that slept gets the dates of the database again after the next query', async () => {
   const { time, clock, date } = setUp()
   const now = await clock
   // The monotonic clock stands still meanwhile.
@@ -46,7 +46,7 @@ test('a machine that slept has the dates of the database again with the next loo
   await expect.poll(() => now() - date()).toBe(0)
 })
 
-test('a database whose clock was set is followed within minutes', async () => {
+test('a change of the database clock is followed within minutes', async () => {
   const { time, clock, date } = setUp()
   const now = await clock
   time.database -= HOUR

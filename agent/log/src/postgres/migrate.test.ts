@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { migrate } from './migrate.ts'
 
-test('a migration whose connection is lost tells that, and not that a lost connection cannot be rolled back', async () => {
+test('a migration that loses its connection reports that cause, and not the failed rollback', async () => {
   const asked: string[] = []
   let isLost = false
   const query = (sql: string): Promise<{ rows: Record<string, unknown>[] }> => {

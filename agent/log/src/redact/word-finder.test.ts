@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createWordFinder, type Word } from './word-finder.ts'
 
-test('finds each word wherever it stands, also within another and across a false start', () => {
+test('finds each word in any position, also within another word and after a false start', () => {
   const find = createWordFinder([
     ['he', 1],
     ['she', 2],
@@ -15,7 +15,7 @@ test('finds each word wherever it stands, also within another and across a false
   expect(find('')).toBe(0)
 })
 
-test('property: every word that is there is found, and of ASCII words no other', () => {
+test('property: every contained word is found, and for ASCII words no other', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 40 })
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 5 })
   fc.assert(

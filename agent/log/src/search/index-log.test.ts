@@ -41,7 +41,7 @@ function logOf(events: string) {
   }
 }
 
-test('a log is indexed to its end, over what is not indexed, so that nobody looks there again', async () => {
+test('a log is indexed to its end, including events without text, so that they are not read again', async () => {
   const { index, added, grow } = logOf('mccc')
   await index(1)
   expect(added).toEqual([[1, 4, []]])
@@ -50,14 +50,14 @@ test('a log is indexed to its end, over what is not indexed, so that nobody look
   expect(added.at(-1)).toEqual([4, 6, [5]])
 })
 
-test('a log that has grown by chunks alone is not behind', async () => {
+test('a log that grew only by chunks is not behind', async () => {
   const { count, grow } = logOf('mcc')
   expect(await count(1)).toBe(0)
   grow('mc')
   expect(await count(1)).toBe(1)
 })
 
-test('a log that was never indexed is, whatever it holds', async () => {
+test('a log that was never indexed is behind, whatever it contains', async () => {
   const { index, count, added } = logOf('c')
   expect(await count(null)).toBe(1)
   await index(null)

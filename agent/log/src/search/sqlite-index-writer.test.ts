@@ -1,4 +1,4 @@
-/** Stretches come onto the disk in batches, all of a batch or nothing. */
+/** Ranges are written to disk in batches, each completely or not at all. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ async function setUp(sessions: number) {
   return { ids, index, onDisk, stretch }
 }
 
-test('what was added is on disk when it is committed, or sixteen stretches are together', async () => {
+test('ranges are written to disk on commit or after sixteen of them', async () => {
   const { ids, index, onDisk, stretch } = await setUp(20)
   for (const id of ids.slice(0, 15)) expect(index.add(stretch(id))).toBe(true)
   expect(onDisk()).toBe(0)
@@ -51,7 +51,7 @@ test('what was added is on disk when it is committed, or sixteen stretches are t
   expect(onDisk()).toBe(17)
 })
 
-test('of a batch that fails nothing stays, and the next one does', async () => {
+test('a failed batch is discarded completely, and the next one is written', async () => {
   const { ids, index, onDisk, stretch } = await setUp(3)
   const [one = '', two = '', three = ''] = ids
   index.add(stretch(one))

@@ -1,4 +1,4 @@
-/** Organisations, people, machines and their logins. */
+/** Organisations, users, service accounts and their logins. */
 import { expect, test } from 'vitest'
 import type { LogStore } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -11,7 +11,7 @@ const firstAdmin = (store: LogStore, id = 'u1') =>
   )
 
 export function defineAccounts({ open }: Bench): void {
-  test('the first start makes one admin, and later ones find it', async () => {
+  test('the first start creates one administrator, and later starts find it', async () => {
     const { store, clock } = await open()
     const admin = await firstAdmin(store)
     expect(admin).toEqual({
@@ -28,7 +28,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(await store.accounts.listUsers('org_1')).toEqual([admin])
   })
 
-  test('users are found by id and by address in any case, and an address is taken once', async () => {
+  test('users are found by id and by address in any case, and an address is unique', async () => {
     const { store } = await open()
     await firstAdmin(store)
     const user = await store.accounts.createUser({
@@ -51,7 +51,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(await store.accounts.getUser('nobody')).toBeNull()
   })
 
-  test('a service account is found by the hash of its token until it is gone, and shows when it was last used', async () => {
+  test('a service account is found by its token hash, also when revoked, and records its last use', async () => {
     const { store, clock } = await open()
     await firstAdmin(store)
     const account = await store.accounts.createServiceAccount({
@@ -97,7 +97,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(await store.accounts.rotateLogin('l', 'r2', 'r4', clock.now() + DAY)).toBe(false)
   })
 
-  test('a login can be ended, and a login link works once, until a newer one and its time', async () => {
+  test('a login can be revoked, and a login link works once until a newer link or its expiry', async () => {
     const { store, clock } = await open()
     await firstAdmin(store)
     await store.accounts.createLogin({
@@ -117,7 +117,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(await store.accounts.useLoginLink('link2', clock.now() + 1000)).toBeNull()
   })
 
-  test('the answer to an idempotency key is held, kept for a day, and dropped when its request failed', async () => {
+  test('an idempotency key reserves its answer, keeps it for a day, and is released if the request failed', async () => {
     const { store, clock } = await open()
     const { accounts } = store
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
@@ -142,7 +142,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
   })
 
-  test('a key that its request left behind is held anew by the same request, and by no other', async () => {
+  test('an abandoned idempotency key can be reserved again by the same request only', async () => {
     const { store, clock } = await open()
     const { accounts } = store
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
@@ -173,7 +173,7 @@ export function defineAccounts({ open }: Bench): void {
     })
   })
 
-  test('all logins of a user end but one, and their unused links with them', async () => {
+  test('all logins of a user but one are revoked together with the unused links', async () => {
     const { store, clock } = await open()
     const { accounts } = store
     const admin = await accounts.ensureFirstAdmin(
@@ -209,7 +209,7 @@ export function defineAccounts({ open }: Bench): void {
     expect((await accounts.getLogin('b'))?.revoked_at).toBe(78)
   })
 
-  test('of many requests with one key at once, one begins', async () => {
+  test('one of many concurrent requests with one key starts', async () => {
     const { store } = await open()
     const begun = await Promise.all(
       Array.from({ length: 20 }, () => store.accounts.beginIdempotent('k', 'p', 'body')),
@@ -217,7 +217,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
 
-  test('a share link is found by the hash of its token, and is revoked once, by its session', async () => {
+  test('a share link is found by its token hash, and is revoked once and only by its session', async () => {
     const { store, clock } = await open()
     const expires_at = clock.now() + DAY
     const link = { id: 'l', token_sha256: 'hash', session_id: 's', created_by: 'u1', expires_at }

@@ -1,5 +1,5 @@
 /**
- * The workbench of one implementation: opens stores in fresh places and puts everything away after each test.
+ * The test bench of one implementation: opens stores in new places and removes everything after each test.
  */
 import { afterEach } from 'vitest'
 import type { LogStore, RowChange } from '@cairn/log'
@@ -9,9 +9,9 @@ type Opened = { store: LogStore; clock: Clock; place: string }
 export type Bench = {
   kind: Implementation['kind']
   sql: Implementation['sql']
-  /** A store of its own; with `place`, the store that lives there. */
+  /** A new store; with `place`, the store in that place. */
   open(options?: { place?: string; clock?: Clock; redact?: (json: string) => string }): Promise<Opened>
-  /** A place where no store was opened before. */
+  /** A place in which no store was opened before. */
   makeUnopened(): Promise<string>
 }
 

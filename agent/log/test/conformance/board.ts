@@ -1,4 +1,4 @@
-/** Boards: notes in the order of their commits, each written by somebody who had read the last. */
+/** Boards: notes in the order of their commits, each written by a writer who had read the last one. */
 import { expect, test } from 'vitest'
 import type { BoardChange, RowChange } from '@cairn/log'
 import { type Bench, openRoot } from './bench.ts'
@@ -18,7 +18,7 @@ const add = (last_seq: number, content: string, more: Partial<BoardChange> = {})
 })
 
 export function defineBoards(bench: Bench): void {
-  test('notes are numbered in the order of their commits, superseded and renewed', async () => {
+  test('notes are numbered in commit order, superseded and renewed', async () => {
     const { store, clock, act } = await openRoot(bench)
     expect(await store.coordination.board('root')).toEqual({ last_seq: 0, notes: [] })
     await act(add(0, 'one', { notes: [note('one'), note('two', 1000)] }))
@@ -40,7 +40,7 @@ export function defineBoards(bench: Bench): void {
    * Promise 14.16: Of two concurrent writers to a board, each store admits only one that has read the other's
    * note.
    */
-  test('who writes without having read the last note is refused, and writes nothing', async () => {
+  test('a writer who has not read the last note is rejected and writes nothing', async () => {
     const { store, act } = await openRoot(bench)
     const both = await Promise.allSettled([act(add(0, 'a')), act(add(0, 'b'))])
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
@@ -48,7 +48,7 @@ export function defineBoards(bench: Bench): void {
     expect((await store.coordination.board('root')).notes.map(({ content }) => content)).toEqual(['a'])
   })
 
-  test('who writes without having read that a claim was renewed is refused too', async () => {
+  test('a writer who has not read the renewal of a claim is rejected too', async () => {
     const { store, act } = await openRoot(bench)
     await act(add(0, 'mine', { notes: [note('mine', 1000)] }))
     await act(add(1, '', { notes: [], renew: [{ seq: 1, ttl_ms: 5000 }] }))

@@ -1,4 +1,4 @@
-/** Browsers of sessions: one a session, one holder at a time, and a worker that says it lives. */
+/** Browsers of sessions: one per session, one holder at a time, and a runner that renews it. */
 import { expect, test } from 'vitest'
 import type { BrowserChange, LogStore } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -32,7 +32,7 @@ export function defineBrowsers({ open: openStore }: Bench): void {
   const change = (...rows: BrowserChange[]) => ({ session_id: 's', events: [thought('acts')], rows })
   const act = (store: LogStore, ...rows: BrowserChange[]) => store.commit(change(...rows))
 
-  test('a session has one browser; one that is closed leaves its place', async () => {
+  test('a session has one browser, and another one can be opened after it is closed', async () => {
     const { store, clock } = await begin()
     expect(await store.browsers.browser('s')).toBeNull()
     await act(store, open('one'))
@@ -51,7 +51,7 @@ export function defineBrowsers({ open: openStore }: Bench): void {
   })
 
   /** Promise 14.19: On each store one person drives a browser at a time. */
-  test('one person drives at a time; a browser that is driven is not closed as if it were not', async () => {
+  test('one user controls a browser at a time, and a controlled browser is closed only by its holder', async () => {
     const { store, clock } = await begin()
     await act(store, open('one'), control('one', null, 'alice'))
     const holder = { user_id: 'alice', since: clock.now(), until: clock.now() + 500 }
@@ -66,7 +66,7 @@ export function defineBrowsers({ open: openStore }: Bench): void {
     expect(await store.browsers.browser('s')).toBeNull()
   })
 
-  test('a browser whose worker is silent is found; one whose worker speaks is not', async () => {
+  test('a browser is silent if its runner stops renewing it, and not after a renewal', async () => {
     const { store, clock } = await begin()
     await act(store, open('one'))
     expect(await store.browsers.silent()).toEqual([])
@@ -78,7 +78,7 @@ export function defineBrowsers({ open: openStore }: Bench): void {
     expect(await store.browsers.silent()).toEqual([])
   })
 
-  test('what is kept of a browser outlives it, until its time is over', async () => {
+  test('saved browser state outlives the browser until it expires', async () => {
     const { store, clock } = await begin()
     await act(store, open('one'))
     await store.browsers.keepState('s', 'sealed', 1000)

@@ -1,4 +1,4 @@
-/** What a messaging channel keeps: rows that are settled once, order, leases that fence. */
+/** What a messaging channel stores: rows that are settled once, their order, and leases with fences. */
 import { expect, test } from 'vitest'
 import { type ChannelFence, type LogStore, noticesOf } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -37,7 +37,7 @@ async function fenceOf(store: LogStore, holder = 'a'): Promise<ChannelFence> {
 }
 
 export function defineChannels({ open, kind }: Bench): void {
-  test('an event of a platform is received once, and rows of a conversation come one at a time in order', async () => {
+  test('a platform event is received once, and rows of a conversation are returned one at a time in order', async () => {
     const { store, clock } = await open()
     const { channels } = store
     const first = await channels.receive(inbound('1'))
@@ -59,7 +59,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await next()).toEqual([second, other])
   })
 
-  test('rows of a sender are counted up to one of them, in the time before it was received', async () => {
+  test('rows of a sender are counted up to a given row, in the time before it was received', async () => {
     const { store, clock } = await open()
     const { channels } = store
     const receive = async (key: string) =>
@@ -74,7 +74,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.countInbound(last, 500)).toBe(1)
   })
 
-  test('a row is accepted in the commit of its message, by the newest session of its conversation, once', async () => {
+  test('a row is accepted once, in the commit of its message, by the newest session of its conversation', async () => {
     const { store } = await open()
     const { channels } = store
     const seq = (await channels.receive(inbound('1')))!
@@ -104,7 +104,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.conversationOf('newer')).toMatchObject({ disclosed_at: expect.any(Number) })
   })
 
-  test('a conversation is due while its log is ahead of what was delivered', async () => {
+  test('a conversation is due while its log is ahead of the delivered events', async () => {
     const { store, clock } = await open()
     const { channels } = store
     await talk(store)
@@ -125,7 +125,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await due()).toEqual([])
   })
 
-  test('a delivery is begun before its call, settled after it, and by the holder of the lease only', async () => {
+  test('only the holder of the lease starts a delivery before its call and settles it afterwards', async () => {
     const { store, clock } = await open()
     const { channels } = store
     const id = { session_id: 'talk', event_id: 2, part: 0 }
@@ -152,7 +152,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect((await fenceOf(store, 'c')).epoch).toBe(b.epoch + 1)
   })
 
-  test('a part that the platform has confirmed meanwhile does not become unknown again', async () => {
+  test('a part that the platform confirmed meanwhile does not become unknown again', async () => {
     const { store } = await open()
     const { channels } = store
     const id = { session_id: 'talk', event_id: 2, part: 0 }
@@ -185,7 +185,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.dueNotices('hook', 10)).toEqual([])
   })
 
-  test('a visitor whose time is over is deleted, those of other connections and of later are not', async () => {
+  test('expired visitors of a connection are deleted, and others are kept', async () => {
     const { store, clock } = await open()
     const { channels } = store
     const put = (token_sha256: string, connection_id: string, ms: number) =>
@@ -201,7 +201,7 @@ export function defineChannels({ open, kind }: Bench): void {
     await put('short elsewhere', 'other', 1000)
     clock.advance(2000)
     await channels.pruneVisitors('hook')
-    // One that is there keeps its time.
+    // An existing visitor keeps its expiry.
     await put('short', 'hook', 9000)
     await put('short elsewhere', 'other', 9000)
     expect(await channels.visitor('hook', 'short')).not.toBeNull()
@@ -209,7 +209,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.visitor('other', 'short elsewhere')).toBeNull()
   })
 
-  test('a pairing code links one account once, and one code of a user is open', async () => {
+  test('a pairing code links one account once, and each user has one open code', async () => {
     const { store, clock } = await open()
     const { channels } = store
     const code = (code_sha256: string) => ({ code_sha256, org_id: 'org_1', user_id: 'ann', ttl_ms: 1000 })
@@ -233,7 +233,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.listIdentities('bob')).toEqual([])
   })
 
-  test('connections, senders and prompts are kept as they were last said', async () => {
+  test('connections, senders and prompts keep their last written values', async () => {
     const { store, clock } = await open()
     const { channels } = store
     await channels.putConnection(connection)
@@ -278,9 +278,9 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.getPrompt('p')).toMatchObject({ closed_at: clock.now() })
   })
 
-  // Other processes may still hold theirs on a shared store.
+  // Other processes may still hold leases on a shared store.
   if (kind === 'exclusive')
-    test('a lease of a process that is gone is free at once', async () => {
+    test('a lease of a dead process is free at once after a restart', async () => {
       const { store, place, clock } = await open()
       await fenceOf(store)
       await store.close()

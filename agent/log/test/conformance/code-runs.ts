@@ -1,4 +1,4 @@
-/** Runs of coding agents: one a source event, one at work a session, and one end. */
+/** Coding runs: one per source event, one active per session, and one end. */
 import { expect, test } from 'vitest'
 import type { CodeRunChange, LogStore } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -26,7 +26,7 @@ export function defineCodeRuns({ open }: Bench): void {
   const act = (store: LogStore, session_id: string, ...rows: CodeRunChange[]) =>
     store.commit(changing(session_id, ...rows))
 
-  test('a run keeps what each move says, until it is done', async () => {
+  test('a run stores the values of each move until it is done', async () => {
     const { store, clock } = await opened()
     const started_at = clock.now()
     await act(store, 'one', begin('a', 7))
@@ -57,7 +57,7 @@ export function defineCodeRuns({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('a source event has one run ever, and a session one that is not done', async () => {
+  test('a source event has at most one run ever, and a session at most one active run', async () => {
     const { store, clock } = await opened()
     await act(store, 'one', begin('a', 7))
     await refused(store, changing('one', begin('b', 8)), 'code_run_exists')
@@ -73,7 +73,7 @@ export function defineCodeRuns({ open }: Bench): void {
    * Promise 14.18, 9: On each store a source event has one coding run, a session one active run, and a run
    * one end.
    */
-  test('of two ends one is written, with its events, and the other nothing', async () => {
+  test('one of two concurrent ends is written with its events, and the other writes nothing', async () => {
     const { store } = await opened()
     await act(store, 'one', begin('a', 7))
     const ends = await Promise.allSettled([

@@ -1,4 +1,4 @@
-/** Connections of cairn.yaml and of the page: what a person says of them holds until a person changes it. */
+/** Connections of cairn.yaml and of the page: a person's setting applies until a person changes it. */
 import { expect, test } from 'vitest'
 import { noticesOf } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -17,7 +17,7 @@ const made = (id: string, org_id?: string) => ({
 })
 
 export function defineConnections({ open }: Bench): void {
-  test('what is disabled stays so, whatever a process says of it, until it is enabled', async () => {
+  test('a disabled connection stays disabled, whatever a process writes, until it is enabled', async () => {
     const { store, clock } = await open()
     const { channels } = store
     const get = () => channels.getConnection('hook')
@@ -43,7 +43,7 @@ export function defineConnections({ open }: Bench): void {
     expect(await get()).toMatchObject({ state: 'disabled', last_error: null, revision: 2 })
   })
 
-  test('a connection of the page is made once by its name, and changed only as it was read', async () => {
+  test('a page connection has a unique name, and is changed only in the version that was read', async () => {
     const { store } = await open()
     const { channels } = store
     expect(await channels.createConnection(made('hook'))).toBe(true)
@@ -73,7 +73,7 @@ export function defineConnections({ open }: Bench): void {
     await channels.changeConnection('hook', 2, changed)
     expect(await channels.getConnection('hook')).toMatchObject({ state: 'disabled', revision: 3 })
 
-    // cairn.yaml takes over a name.
+    // cairn.yaml takes over the name.
     await channels.putConnection(named('far', 'org_2'))
     expect(await channels.getConnection('far')).toMatchObject({
       origin: 'config',
@@ -82,7 +82,7 @@ export function defineConnections({ open }: Bench): void {
     })
   })
 
-  test('a connection of the page is deleted with what was kept of it, and nothing of others', async () => {
+  test('deleting a page connection deletes its data and no data of others', async () => {
     const { store } = await open()
     const { channels } = store
     for (const id of ['hook', 'other']) {

@@ -1,6 +1,6 @@
 /**
- * Links, tasks and timers that were changed behind the store's back: each is found by its name, with what
- * would be right.
+ * Links, tasks and timers that were changed behind the store's back: each one is found by name, with the
+ * correct value.
  */
 import { expect, test } from 'vitest'
 import type { LinkedCommit, LogStore, NewTask, RowChange } from '@cairn/log'
@@ -83,7 +83,7 @@ const timer = (id: string, kind: 'stale' | 'delegation', data: Record<string, un
   data,
 })
 
-/** A worker at work and one that is done, a delegation, a task at work and one that is done. */
+/** An active and a finished worker, a delegation, an active and a finished task. */
 async function makeFamily(store: LogStore): Promise<void> {
   await store.createSession(newSession('root'))
   await spawn(store, 'busy', { tool_call_id: 'c1' })
@@ -186,7 +186,7 @@ const repair = TABLES.map(
 
 export function defineDamage({ open: openStore, sql }: Bench): void {
   /** Promise 9.3: On each store `cairn doctor` finds links, tasks and timers that contradict the logs. */
-  test('a link, a task or a timer that is not what the logs say is found, and what would be right is named', async () => {
+  test('a link, task or timer that contradicts the logs is found, with the correct value', async () => {
     const { store, place } = await openStore()
     await makeFamily(store)
     expect(await store.check()).toEqual([])

@@ -1,4 +1,4 @@
-/** Whose turn is next: fair between principals, and between the trees of one (contract 8.7). */
+/** The claim order: fair between principals, and between the session trees of one (contract 8.7). */
 import { expect, test } from 'vitest'
 import type { Claim, ClaimRules, LogStore, NewSession } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -48,7 +48,7 @@ async function end(store: LogStore, { session, fence }: Claim): Promise<void> {
 }
 
 export function defineFairness({ open }: Bench): void {
-  test('a principal with fewer turns running comes first, however long the work of the other has waited', async () => {
+  test('a principal with fewer running turns comes first, however long other work has waited', async () => {
     const { store, clock } = await open()
     await makeWork(
       store,
@@ -61,12 +61,12 @@ export function defineFairness({ open }: Bench): void {
       [1, 2, 3].map(nth => ({ id: `bob${nth}`, created_by: 'bob' })),
     )
     expect(await takes(store, 1)).toEqual(['bob1'])
-    // Two run of ann and one of bob: bob is next, then both in turn.
+    // Two of ann are running and one of bob: bob is next, then both alternate.
     expect(await takes(store, 3)).toEqual(['bob2', 'ann3', 'bob3'])
     expect(await takes(store, 3)).toEqual(['ann4'])
   })
 
-  test('of one principal roots come before children that have waited longer', async () => {
+  test('roots of a principal come before children that have waited longer', async () => {
     const { store, clock } = await open()
     await makeWork(store, childrenOf('tree', 3))
     clock.advance(1000)
@@ -74,7 +74,7 @@ export function defineFairness({ open }: Bench): void {
     expect(await takes(store, 2)).toEqual(['root', 'tree.00'])
   })
 
-  test('of one tree so many children run at a time; the others wait, and hold up no other tree', async () => {
+  test('a tree has a maximum number of running children, and the others delay no other tree', async () => {
     const { store, clock } = await open()
     await makeWork(store, childrenOf('wide', 12))
     clock.advance(1000)
@@ -130,7 +130,7 @@ export function defineFairness({ open }: Bench): void {
     expect(await takes(store, 2, { tree_parallel: 2 })).toEqual(['grandchild'])
   })
 
-  test('of one principal so many turns run at a time, and those of dead workers are not among them', async () => {
+  test('a principal has a maximum number of running turns, and those of dead runners do not count', async () => {
     const { store, clock } = await open()
     await makeWork(
       store,
@@ -142,7 +142,7 @@ export function defineFairness({ open }: Bench): void {
     expect(await takes(store, 4, { principal_turns: 2 })).toEqual(['ann1', 'ann2'])
   })
 
-  test('a claim takes no more children than it may, and roots all the same', async () => {
+  test('a claim takes at most its number of children, and still takes roots', async () => {
     const { store, clock } = await open()
     await makeWork(store, childrenOf('tree', 5))
     clock.advance(1000)
@@ -153,7 +153,7 @@ export function defineFairness({ open }: Bench): void {
   })
 
   /** Promise 8.7: A flood of one principal's workers delays another principal's turn by at most one claim. */
-  test('a flood of 1,000 children of one principal delays the turn of another by at most one claim', async () => {
+  test('a flood of 1,000 children of one principal delays another principal’s turn by at most one claim', async () => {
     const { store, clock } = await open()
     const places = 8
     await makeWork(store, Array.from({ length: 125 }, (_, at) => childrenOf(`flood${at}`, 8)).flat())
@@ -167,7 +167,7 @@ export function defineFairness({ open }: Bench): void {
     for (const message of ['first', 'second', 'third']) {
       clock.advance(1000)
       await makeWork(store, [{ id: message, created_by: 'bob' }])
-      // A turn of the flood ends; the place it leaves, and those that are free, are given out by one claim.
+      // A turn of the flood ends; one claim hands out its place and the free ones.
       const [ended, ...others] = running
       if (ended !== undefined) await end(store, ended)
       const round = await store.claim('w', places - others.length, MINUTE, rules(others.length))
@@ -178,7 +178,7 @@ export function defineFairness({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('of 300 principals that wait at once each has its turn within 300 claims', async () => {
+  test('each of 300 waiting principals gets a turn within 300 claims', async () => {
     const { store } = await open()
     const everybody = Array.from({ length: 300 }, (_, at) => `user${String(at).padStart(3, '0')}`)
     await makeWork(store, [
@@ -192,7 +192,7 @@ export function defineFairness({ open }: Bench): void {
   })
 
   /** Promise 8.7: A session tree has a maximum number of running workers, even with concurrent claims. */
-  test('workers that claim at the same moment pass no limit together', async () => {
+  test('concurrent claims exceed no limit together', async () => {
     const { store } = await open()
     await makeWork(store, [...childrenOf('wide', 20), ...childrenOf('other', 20, 'bob')])
     const rules = { ...RULES, tree_parallel: 4, principal_turns: 5 }
@@ -211,7 +211,7 @@ export function defineFairness({ open }: Bench): void {
   })
 
   /** Promise 8.7: No claim goes to the principal with more running turns. */
-  test('whatever is claimed and ended, no claim goes to the principal with more turns running', async () => {
+  test('after any claims and ends, no claim goes to the principal with more running turns', async () => {
     const { store } = await open()
     let seed = 7
     const below = (limit: number): number => {
@@ -243,7 +243,7 @@ export function defineFairness({ open }: Bench): void {
   })
 
   /** Promise 8.7: Scheduled runs of a principal queue behind each other and delay no worker's turn. */
-  test('runs of schedules of one principal wait for one another, and keep no worker from its turn', async () => {
+  test('scheduled runs of a principal queue behind each other and delay no worker', async () => {
     const { store } = await open()
     const runs = ['ann', 'bob'].flatMap(by =>
       [1, 2, 3, 4].map(nth => ({ id: `${by}-run${nth}`, created_by: by, parent_id: 'maker' })),
@@ -273,7 +273,7 @@ export function defineFairness({ open }: Bench): void {
     const first = await store.claim('w', 20, MINUTE, rules)
     expect(claimed(first).toSorted()).toEqual(['ann-run1', 'ann-run2', 'bob-run1', 'bob-run2', 'worker'])
     expect(await takes(store, 20, rules)).toEqual([])
-    // One place, fewer than wait: who is full is passed over.
+    // One free place and several waiting: a principal at its limit is skipped.
     await makeWork(store, [{ id: 'late', created_by: 'ann', parent_id: 'maker' }])
     expect(await takes(store, 1, rules)).toEqual(['late'])
     for (const claim of first) if (claim.session.id === 'ann-run1') await end(store, claim)

@@ -1,18 +1,15 @@
 /**
- * What every part of the suite needs: a store in a place of its own, a clock to turn, and events to write.
+ * What every part of the suite needs: a store in its own place, a controllable clock, and events to write.
  */
 import { type EventData, type EventDraft, type SessionStatus, type WorkerKind, writer } from '@cairn/protocol'
 import type { Claim, Commit, CommitRefused, LogStore, NewSession, Refusal, StoredEvent } from '@cairn/log'
 import { expect } from 'vitest'
 
-/**
- * An implementation under test. A place is where one store lives; opening it again finds what was written
- * there.
- */
+/** An implementation under test. A place contains one store; opening it again finds the earlier data. */
 export type Implementation = {
-  /** One process has a place to itself, or several share it at once. */
+  /** One process owns a place, or several share it. */
   kind: 'exclusive' | 'shared'
-  /** `unopened`: no store was there before. Else what lives there may have been emptied. */
+  /** `unopened`: no store was there before. Otherwise the tables may exist, emptied. */
   makePlace(options: { unopened: boolean }): Promise<{ place: string; remove(): Promise<void> }>
   open(
     place: string,
@@ -25,9 +22,9 @@ export type Implementation = {
 export type Clock = {
   now: () => number
   monotonic: () => number
-  /** Time passes. */
+  /** Advances the time. */
   advance(ms: number): void
-  /** Somebody sets the clock: dates jump, and no time passes. */
+  /** Sets the clock: dates jump, and no time passes. */
   step(ms: number): void
 }
 export function makeClock(start = Date.UTC(2026, 10, 21, 12)): Clock {
@@ -140,7 +137,7 @@ export const newSession = (id: string, more: Partial<NewSession> = {}): NewSessi
   ...more,
 })
 
-/** A session with one message in it, and the lease on it. */
+/** A session with one message, and the lease on it. */
 export async function claimOne(
   store: LogStore,
   id: string,
@@ -188,6 +185,6 @@ export function once(): { call: () => void; called: Promise<void>; calls: () => 
   return { call, called: promise, calls: () => calls }
 }
 
-/** Waits for the call; the failure says who was not told. */
+/** Waits for the call; the failure names who was not notified. */
 export const expectTold = (who: string, { calls }: { calls: () => number }): Promise<void> =>
   expect.poll(calls, { message: `${who} is told` }).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-/** What the agent raised to a human, the grants that come of it, and artifacts. */
+/** Inbox items of the agent, the grants that result from them, and artifacts. */
 import { expect, test } from 'vitest'
 import {
   type Commit,
@@ -57,7 +57,7 @@ const raise = (store: LogStore, session_id: string, ...items: (Partial<Item> & {
   store.commit({ session_id, events: [withRows(say('raise'), ...items.map(openItem))] })
 
 export function defineInbox({ open }: Bench): void {
-  test('an item opened with its event names it, keeps its payload, and keeps what is private out of listings', async () => {
+  test('an item names its event and keeps its payload, and listings hide its private fields', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await raise(store, 's', {
@@ -95,7 +95,7 @@ export function defineInbox({ open }: Bench): void {
     expect(await store.getInboxItem('other')).toBeNull()
   })
 
-  test('an item names the event that brings it, wherever that stands in its commit', async () => {
+  test('an item names the event that opened it, whatever its position in the commit', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({
@@ -116,7 +116,7 @@ export function defineInbox({ open }: Bench): void {
     ])
   })
 
-  test('an item is answered once, and the second answer is shown the first', async () => {
+  test('an item is answered once, and the second answer is rejected with the first one', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await raise(store, 's', { id: 'i' })
@@ -130,7 +130,7 @@ export function defineInbox({ open }: Bench): void {
     expect(refusal.session?.id).toBe('s')
   })
 
-  test('an item of another session is not answered through this one', async () => {
+  test('an item cannot be answered through another session', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
@@ -147,7 +147,7 @@ export function defineInbox({ open }: Bench): void {
     expect((await store.getInboxItem('i'))?.status).toBe('pending')
   })
 
-  test('an item is found by the call it is about', async () => {
+  test('an item is found by its tool call', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await raise(
@@ -167,7 +167,7 @@ export function defineInbox({ open }: Bench): void {
     expect((await refused(store, answerCall('call_9'), 'already_answered')).item).toBeNull()
   })
 
-  test('a pending item past its time is expired: listed so, answered no more, and nothing to wait on', async () => {
+  test('an expired item is listed as expired, rejects answers, and blocks nothing', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await raise(store, 's', { id: 'i', expires_at: clock.now() + 1000 })
@@ -191,7 +191,7 @@ export function defineInbox({ open }: Bench): void {
         )
       ).item?.status,
     ).toBe('expired')
-    // The server itself may still write down that it expired.
+    // The server itself may still record that it expired.
     await store.commit({
       session_id: 's',
       events: [],
@@ -200,7 +200,7 @@ export function defineInbox({ open }: Bench): void {
     expect((await store.getInboxItem('i'))?.decision).toBe('expired')
   })
 
-  test('all pending items of a session expire together; answered ones and those of others stay', async () => {
+  test('all pending items of a session expire together; answered and foreign ones stay', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
@@ -232,11 +232,11 @@ export function defineInbox({ open }: Bench): void {
     ])
     expect(items[0]?.responded_at).toBe(new Date(clock.now()).toISOString())
     await refused(store, answerItem('a', 'approve'), 'already_answered')
-    // Nothing is left to expire, and that is no reason to refuse.
+    // Expiring no items is not an error.
     await store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.expire_all', decision: 'x' }] })
   })
 
-  test('a stop expires questions and actions, and no approval, proposal, task or schedule', async () => {
+  test('a stop expires questions and actions, but no approval, proposal, task or schedule', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const action = (action_type: string, more = {}) =>
@@ -267,7 +267,7 @@ export function defineInbox({ open }: Bench): void {
     ])
   })
 
-  test('a commit without_session hands none out, and whoever watches the inbox is told of its items', async () => {
+  test('a commit without_session returns no session, and inbox watchers are notified of its items', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const told = once()
@@ -288,7 +288,7 @@ export function defineInbox({ open }: Bench): void {
     expect(ids).toEqual(['i'])
   })
 
-  test('what is sent while a question waits can be refused, and a question passed over expires once', async () => {
+  test('a commit can be rejected while a question is open, and a skipped question expires once', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const guarded: Commit = { session_id: 's', events: [say('typed')], expect_no_question: true }
@@ -340,7 +340,7 @@ export function defineInbox({ open }: Bench): void {
     expect((await store.listSessions({ org_id: 'org_1', limit: 1 })).sessions[0]?.waiting_on).toBeNull()
   })
 
-  test('reading an item marks when it was first read', async () => {
+  test('reading an item stores the time of the first read', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await raise(store, 's', { id: 'i' })
@@ -351,7 +351,7 @@ export function defineInbox({ open }: Bench): void {
     expect(await store.markRead('other')).toBeNull()
   })
 
-  test('items are listed newest first, in pages, by what is asked for', async () => {
+  test('items are listed newest first, in pages, with filters', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t', { created_by: 'user_2' }))
@@ -377,7 +377,7 @@ export function defineInbox({ open }: Bench): void {
     expect(second.next_cursor).toBeNull()
   })
 
-  test('pending approvals are listed over all organisations, in pages, and nothing else is', async () => {
+  test('pending approvals are listed over all organisations in pages, without other items', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t', { org_id: 'org_2' }))
@@ -398,7 +398,7 @@ export function defineInbox({ open }: Bench): void {
     expect(second.next_cursor).toBeNull()
   })
 
-  test('watchers of an organisation are told which item appeared, changed or was read', async () => {
+  test('watchers of an organisation are notified of each item that is opened, answered or read', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const told: string[] = []
@@ -427,7 +427,7 @@ export function defineInbox({ open }: Bench): void {
     expect(told).toEqual(['i', 'i', 'i'])
   })
 
-  test('a grant covers its own call, once, and not past its time', async () => {
+  test('a grant covers its own call, once, and not past its expiry', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
@@ -460,7 +460,7 @@ export function defineInbox({ open }: Bench): void {
     await refused(store, consume('s', 'g2', 'terminal', 'h1'), 'no_grant')
   })
 
-  test('an answered item names who decided, and none where nobody is known', async () => {
+  test('an answered item names its decider, and none if it is unknown', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await raise(store, 's', { id: 'a' }, { id: 'b' }, { id: 'c' })
@@ -495,7 +495,7 @@ export function defineInbox({ open }: Bench): void {
       spec: { kind: 'markdown', content: '# a' },
     })
     expect(await store.getArtifact('s', 'z')).toBeNull()
-    // A row that cannot be written takes its commit with it.
+    // A row that cannot be written rolls back its commit.
     await expect(
       store.commit({ session_id: 's', events: [say('y')], rows: [addArtifact('a')] }),
     ).rejects.toThrow()

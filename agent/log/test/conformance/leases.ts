@@ -1,4 +1,4 @@
-/** Leases and work: at most one worker acts for a session, and none of its work is forgotten. */
+/** Leases and work: at most one runner acts for a session, and no work is lost. */
 import { expect, test } from 'vitest'
 import {
   answered,
@@ -18,7 +18,7 @@ import {
 import type { Bench } from './bench.ts'
 
 export function defineLeases({ open, kind }: Bench): void {
-  test('sessions with work are claimed oldest work first, once, and the others not at all', async () => {
+  test('sessions with work are claimed once, in the order of their oldest work', async () => {
     const { store, clock } = await open()
     for (const id of ['idle', 'late', 'early', 'paused']) await store.createSession(newSession(id))
     await store.commit({ session_id: 'early', events: [say('1')] })
@@ -26,14 +26,14 @@ export function defineLeases({ open, kind }: Bench): void {
     await store.commit({ session_id: 'late', events: [say('2')] })
     await store.commit({ session_id: 'paused', events: [say('3'), pause()] })
     clock.advance(10)
-    // A later message does not send the session to the end of the queue.
+    // A later message does not move the session to the end of the queue.
     await store.commit({ session_id: 'early', events: [say('4')] })
     expect((await store.claim('w1', 1, 60_000)).map(claim => claim.session.id)).toEqual(['early'])
     expect((await store.claim('w2', 10, 60_000)).map(claim => claim.session.id)).toEqual(['late'])
     expect(await store.claim('w3', 10, 60_000)).toEqual([])
   })
 
-  test('a session whose saga must be rolled back is claimed whatever its status, before other work, until the saga is complete', async () => {
+  test('a session with a saga to roll back is claimed first, in any status, until the saga is complete', async () => {
     const { store, clock } = await open()
     for (const id of ['work', 'saga']) await store.createSession(newSession(id))
     await store.commit({ session_id: 'work', events: [say('1')] })
@@ -41,7 +41,7 @@ export function defineLeases({ open, kind }: Bench): void {
     await store.commit({ session_id: 'saga', events: [pause()], revoke_lease: true })
     const [claim, ...more] = await store.claim('w1', 1, 60_000)
     expect([claim?.session.id, claim?.session.status, more]).toEqual(['saga', 'paused', []])
-    // The worker dies: its lease runs out, and the next one finds the session although it is paused.
+    // The runner dies: its lease expires, and the next one finds the session although it is paused.
     clock.advance(60_001)
     const [next] = await store.claim('w2', 1, 60_000)
     expect(next).toMatchObject({ session: { id: 'saga' }, abandoned_s: 60.001 })
@@ -56,7 +56,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('who watches a session hears under which lease it grew, and of nobody once it is taken away', async () => {
+  test('a watcher gets the lease epoch of each commit, and null after the lease is revoked', async () => {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
     const heard: (number | null)[] = []
@@ -70,7 +70,7 @@ export function defineLeases({ open, kind }: Bench): void {
     stop()
   })
 
-  test('a claim carries a fence that commits accept, and a session that shows the lease', async () => {
+  test('a claim returns a fence that commits accept, and a session with the lease', async () => {
     const { store, clock } = await open()
     const claim = await claimOne(store, 's')
     expect(claim).toMatchObject({ fence: { worker_id: 'worker_1' }, abandoned_s: null })
@@ -82,7 +82,7 @@ export function defineLeases({ open, kind }: Bench): void {
     await store.commit({ session_id: 's', fence: claim.fence, events: [thought('mine')] })
   })
 
-  test('who holds a session is told, with what has become of it', async () => {
+  test('leaseOf returns the lease and the current status of a session', async () => {
     const { store } = await open()
     const { session, fence } = await claimOne(store, 's', 'w1', 60_000)
     expect(await store.leaseOf('s')).toMatchObject({ status: 'active', lease: session.lease })
@@ -92,7 +92,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.leaseOf('nobody')).toBeNull()
   })
 
-  test('a lease that ran out goes to the next worker, and everything the former one commits is refused', async () => {
+  test('an expired lease goes to the next runner, and commits with the old fence are rejected', async () => {
     const { store, clock } = await open()
     const first = await claimOne(store, 's', 'w1', 60_000)
     clock.advance(60_001)
@@ -113,7 +113,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual(['s'])
   })
 
-  test('a worker that lost its lease and got it again cannot use the old one', async () => {
+  test('a runner that lost its lease and got a new one cannot use the old one', async () => {
     const { store, clock } = await open()
     const first = await claimOne(store, 's', 'w1', 60_000)
     clock.advance(60_001)
@@ -128,7 +128,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect((await store.getSession('s'))?.lease?.epoch).toBe(second?.fence.epoch)
   })
 
-  test('renewing keeps a lease, and names the ones that are lost', async () => {
+  test('renewing extends a lease, and returns the lost ones', async () => {
     const { store, clock } = await open()
     const { fence } = await claimOne(store, 's', 'w1', 60_000)
     for (let round = 0; round < 5; round += 1) {
@@ -146,23 +146,23 @@ export function defineLeases({ open, kind }: Bench): void {
       expect(await store.claim('w2', 1, 60_000)).toEqual([])
     }
     clock.advance(60_001)
-    // The time since the last sign of life, not since the claim.
+    // The time since the last renewal, not since the claim.
     expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ abandoned_s: 60.001 }])
   })
 
-  test('a lease given back in order is no abandoned one', async () => {
+  test('a released lease does not count as abandoned', async () => {
     const { store, clock } = await open()
     const { fence } = await claimOne(store, 's', 'w1')
     await store.release('s', fence)
     clock.advance(5000)
     expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ session: { id: 's' }, abandoned_s: null }])
     await refused(store, { session_id: 's', fence, events: [] }, 'stale_lease')
-    // What is no longer this worker's to give back stays as it is.
+    // A lease that this runner no longer holds stays unchanged.
     await store.release('s', fence)
     expect((await store.getSession('s'))?.lease?.worker_id).toBe('w2')
   })
 
-  test('release_lease gives the lease back with the commit, and the cursor ends the work', async () => {
+  test('release_lease releases the lease with the commit, and the cursor completes the work', async () => {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
     const { session } = await store.commit({
@@ -179,7 +179,7 @@ export function defineLeases({ open, kind }: Bench): void {
     ])
   })
 
-  test('revoke_lease takes the session from its worker at once', async () => {
+  test('revoke_lease takes the session from its runner at once', async () => {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
     const { session } = await store.commit({ session_id: 's', events: [pause()], revoke_lease: true })
@@ -190,7 +190,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ abandoned_s: null }])
   })
 
-  test('a cursor never goes back, and work is what lies beyond it', async () => {
+  test('a cursor never moves back, and only events after it are work', async () => {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
     await store.commit({ session_id: 's', fence, events: [thought('a'), thought('b')], cursor: 3 })
@@ -201,7 +201,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.claim('w2', 1, 60_000)).toHaveLength(1)
   })
 
-  test('only one of many workers that claim at once gets a session', async () => {
+  test('only one of many concurrent claims gets a session', async () => {
     const { store } = await open()
     const sessions = Array.from({ length: 20 }, (_, at) => `s${at}`)
     for (const id of sessions) {
@@ -214,7 +214,7 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(claims.map(claim => claim.session.id).toSorted()).toEqual(sessions.toSorted())
   })
 
-  test('workers are nudged by new work, by a lease given back with work left, and by a resume', async () => {
+  test('runners are notified of new work, of a released lease with work left, and of a resume', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const acts: Record<string, () => Promise<unknown>> = {
@@ -238,9 +238,9 @@ export function defineLeases({ open, kind }: Bench): void {
     }
   })
 
-  // Who has a place to itself knows after a restart that every holder is gone.
+  // The owner of a place knows after a restart that every holder is gone.
   if (kind === 'exclusive')
-    test('after a restart every lease is free at once, and the claim says that its holder died', async () => {
+    test('after a restart every lease is free at once, and the claim reports that its holder died', async () => {
       const { store, clock, place } = await open()
       const { fence } = await claimOne(store, 's', 'w1', 60_000)
       await store.close()
@@ -251,9 +251,9 @@ export function defineLeases({ open, kind }: Bench): void {
       await refused(again, { session_id: 's', fence, events: [] }, 'stale_lease')
     })
 
-  // Where others may be at work, a lease lasts until its time, whoever starts or stops beside it.
+  // On a shared store a lease lasts until its expiry, whatever other process starts or stops.
   if (kind === 'shared')
-    test('a process that starts takes no lease from one that works, and finds the work once the lease has run out', async () => {
+    test('a starting process takes no lease of a running one, and claims the work after the lease expired', async () => {
       const { store, clock, place } = await open()
       const { fence } = await claimOne(store, 's', 'w1', 60_000)
       const { store: other } = await open({ place, clock })

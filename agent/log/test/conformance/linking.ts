@@ -66,7 +66,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     return opened
   }
 
-  test('a commit makes a child with its first message, and both logs have their part', async () => {
+  test('a commit creates a child with its first message, and writes to both logs', async () => {
     const { store } = await openRoot()
     const { session } = await store.commit({
       session_id: 'root',
@@ -87,7 +87,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('the new child is claimed with its link, and its end settles that link on the parent in one commit', async () => {
+  test('a new child is claimed with its link, and its end settles the link and tells the parent in one commit', async () => {
     const { store, clock } = await openRoot()
     await spawn(store, 'child')
     const [claim] = await store.claim('w', 10, 60_000)
@@ -115,7 +115,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('a refusal of any part undoes all of them, and what is said of their sessions afterwards is as before', async () => {
+  test('a rejected part rolls back all parts, and the sessions stay as before', async () => {
     const { store } = await openRoot()
     await store.createSession(newSession('other'))
     await spawn(store, 'child')
@@ -138,7 +138,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await Promise.all(['root', 'child', 'other'].map(id => store.getSession(id)))).toEqual(before)
     expect(await store.getSession('second')).toBeNull()
     expect(await store.coordination.link('second')).toBeNull()
-    // The same session again, and the log goes on without a gap.
+    // The same session again, and the log continues without a gap.
     await spawn(store, 'second')
     for (const [id, last] of [
       ['root', 2],
@@ -150,7 +150,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('the guards of a commit stand before all its parts: a stale lease writes nothing anywhere', async () => {
+  test('the guards of a commit cover all its parts: a stale lease writes nothing anywhere', async () => {
     const { store } = await openStore()
     const { fence } = await claimOne(store, 'root')
     await store.commit({ session_id: 'root', events: [], revoke_lease: true })
@@ -168,7 +168,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.getSession('child')).toBeNull()
   })
 
-  test('a session that is there already is not made again, and one that is not there takes no part', async () => {
+  test('an existing session is not created again, and a missing one cannot take part', async () => {
     const { store } = await openRoot()
     await spawn(store, 'child')
     const again = await refused(store, { session_id: 'root', events: [], also: [created('child')] }, 'exists')
@@ -191,7 +191,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     ).rejects.toThrow('named twice')
   })
 
-  test('one of two outcomes of a child is written, whoever else ends it', async () => {
+  test('one of two concurrent outcomes of a child is written', async () => {
     const { store } = await openRoot()
     await spawn(store, 'child')
     const end = (text: string) =>
@@ -208,7 +208,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await readAll(store, 'root')).toHaveLength(2)
   })
 
-  test('an outcome that was made before the last answer of the child is refused, and made anew is written', async () => {
+  test('an outcome composed before the last answer of the child is rejected, and a new one is written', async () => {
     const { store } = await openRoot()
     await spawn(store, 'child')
     const {
@@ -235,7 +235,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.coordination.link('child')).toMatchObject({ status: 'complete' })
   })
 
-  test('a parent is reopened from the states that are named, its resume before what is told, and left as it is in others', async () => {
+  test('an outcome reopens the parent from the given states, resume first, and leaves other states unchanged', async () => {
     const { store } = await openRoot()
     await spawn(store, 'one')
     await spawn(store, 'two')
@@ -263,7 +263,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('a stop over several sessions takes all their leases', async () => {
+  test('a stop over several sessions revokes all their leases', async () => {
     const { store } = await openRoot()
     for (const child of ['one', 'two']) await spawn(store, child)
     const claims = await store.claim('w', 10, 60_000)
@@ -283,7 +283,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.claim('w', 10, 60_000)).toEqual([])
   })
 
-  test('a parent has so many open children and a tree so many in a day, and no more', async () => {
+  test('a parent has a maximum of open children, and a tree a maximum of children per day', async () => {
     const { store, clock } = await openRoot()
     const make = (child: string, limits: { max_open: number; max_total: number }) => ({
       session_id: 'root',
@@ -309,7 +309,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     ])
   })
 
-  test('who decided over a tree that has moved since is refused', async () => {
+  test('a decision based on an outdated version of the tree is rejected', async () => {
     const { store } = await openRoot()
     expect(await store.coordination.tree('root')).toEqual({ version: 0, open: [] })
     await spawn(store, 'child')
@@ -328,7 +328,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(now.version).toBeGreaterThan(seen.version)
   })
 
-  test('a pause of a child by its parent is marked, and the mark taken off', async () => {
+  test('a pause of a child by its parent is marked, and the mark is removed', async () => {
     const { store } = await openRoot()
     await spawn(store, 'child')
     const mark = async (paused_by_parent: boolean) => {
@@ -341,11 +341,11 @@ export function defineLinking({ open: openStore }: Bench): void {
     }
     const { version } = await store.coordination.tree('root')
     expect([await mark(true), await mark(false)]).toEqual([true, false])
-    // Who looked before is to look again: a resume composed without the mark leaves the child paused.
+    // The version changes: a resume composed without the mark would leave the child paused.
     expect((await store.coordination.tree('root')).version).toBe(version + 2)
   })
 
-  test('a timer is claimed when it is due, by one at a time, and acts once', async () => {
+  test('a timer is claimed when due, by one claimer at a time, and fires once', async () => {
     const { store, clock } = await openRoot()
     const set = (id: string, after_ms: number): RowChange => ({
       do: 'timer.set',
@@ -375,7 +375,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(more).toEqual([])
     expect(first).toMatchObject({ id: 'soon', kind: 'delegation', session_id: 'root', data: { of: 'soon' } })
     expect(await claim()).toEqual([])
-    // Whoever claimed it died; the claim runs out and another has it.
+    // The claimer died; the claim expires and another gets it.
     clock.advance(30_000)
     const again = (await claim()).find(({ id }) => id === 'soon')
     if (first === undefined || again === undefined) throw new Error('the timer was not claimed')
@@ -387,12 +387,12 @@ export function defineLinking({ open: openStore }: Bench): void {
     await refused(store, fire(first), 'timer_gone')
     await store.commit(fire(again))
     await refused(store, fire(again), 'timer_gone')
-    // Set again under the same id, it is nobody's.
+    // A timer that is set again under the same id is unclaimed.
     await store.commit({ session_id: 'root', events: [], rows: [set('later', 0)] })
     expect((await claim()).map(({ id }) => id)).toEqual(['later'])
   })
 
-  test('whoever watches one of the sessions hears of its part', async () => {
+  test('a watcher of any session in the commit is notified of its part', async () => {
     const { store } = await openRoot()
     await spawn(store, 'child')
     const heard = once()

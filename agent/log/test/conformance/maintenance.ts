@@ -1,4 +1,4 @@
-/** Pruning, checking, copying, and what a restart finds. */
+/** Pruning, checking, copying, and restarting. */
 import { expect, test } from 'vitest'
 import { withRows } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
@@ -19,7 +19,7 @@ import {
 import type { Bench } from './bench.ts'
 
 export function defineUpkeep({ open }: Bench): void {
-  test('a restart finds everything that was acknowledged, and goes on from there', async () => {
+  test('a restart finds everything that was acknowledged, and continues from there', async () => {
     const { store, clock, place } = await open()
     await store.createSession(newSession('s', { title: 'T', config: { model: 'x' } }))
     await store.commit({ session_id: 's', events: [say('a'), response('b', { cost: 0.1 })] })
@@ -33,7 +33,7 @@ export function defineUpkeep({ open }: Bench): void {
     expect(await again.check()).toEqual([])
   })
 
-  test('a probe writes something and leaves the logs as they are', async () => {
+  test('a probe writes and leaves the logs unchanged', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [say('a')] })
@@ -42,12 +42,12 @@ export function defineUpkeep({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('pruning takes superseded deltas and nothing else, and no id is used again', async () => {
+  test('pruning removes superseded deltas and nothing else, and no id is reused', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
     await store.commit({ session_id: 's', events: [say('a'), delta('1'), delta('2')] })
-    // A call that failed and was tried again: its deltas are covered by the later response.
+    // A call that failed and was retried: its deltas are covered by the later response.
     await store.commit({ session_id: 's', events: [delta('3'), response('b')] })
     const landed = clock.now()
     await store.commit({ session_id: 't', events: [delta('nothing answers this')] })
@@ -65,7 +65,7 @@ export function defineUpkeep({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('a reader that watches is not confused by pruning', async () => {
+  test('a watching reader still reads correctly after pruning', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     const stop = store.watch('s', () => undefined)
@@ -77,7 +77,7 @@ export function defineUpkeep({ open }: Bench): void {
     stop()
   })
 
-  test('retired are the archived sessions that nobody holds and that owe no rollback, among those asked about', async () => {
+  test('findRetired returns the given sessions that are archived, without a lease and without a due rollback', async () => {
     const { store } = await open()
     for (const id of ['live', 'gone', 'gone too', 'owes']) await store.createSession(newSession(id))
     const archive = (session_id: string, events: EventDraft[] = []) =>
@@ -90,7 +90,7 @@ export function defineUpkeep({ open }: Bench): void {
     const asked = ['live', 'gone', 'owes', 'held', 'nobody']
     expect(await store.findRetired(asked)).toEqual(['gone'])
     expect(await store.findRetired([])).toEqual([])
-    // The archive takes the lease; a rollback that is owed takes one again, until it is done.
+    // The archive revokes the lease; a due rollback takes a new one until it is done.
     await archive('held')
     await store.release('held', fence)
     expect((await store.findRetired(asked)).toSorted()).toEqual(['gone', 'held'])
@@ -102,7 +102,7 @@ export function defineUpkeep({ open }: Bench): void {
     expect((await store.findRetired(asked)).toSorted()).toEqual(['gone', 'held', 'owes'])
   })
 
-  test('a session in use, with leases, items and pruned deltas, is found healthy', async () => {
+  test('a session in use, with leases, items and pruned deltas, passes the check', async () => {
     const { store, clock } = await open()
     const { fence } = await claimOne(store, 's')
     for (let turn = 0; turn < 10; turn += 1)

@@ -1,4 +1,4 @@
-/** Missions: one under way a session, moved under a guard, listed for whoever may see them. */
+/** Missions: one active per session, moved under a guard, and listed with access control. */
 import { expect, test } from 'vitest'
 import type { LogStore, MissionChange, NewMission, RowChange } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -42,7 +42,7 @@ export function defineMissions({ open }: Bench): void {
   const act = (store: LogStore, session_id: string, ...rows: RowChange[]) =>
     store.commit({ session_id, events: [thought('acts')], rows })
 
-  test('a mission keeps what each move adds, and when it was over', async () => {
+  test('a mission stores the values of each move and its end time', async () => {
     const { store, clock } = await openRoot()
     const begun = clock.now()
     await act(store, 'root', add('one'))
@@ -74,7 +74,7 @@ export function defineMissions({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('a session has one mission that is not over, and of two at once one is added', async () => {
+  test('a session has one active mission, and one of two concurrent ones is added', async () => {
     const { store } = await openRoot()
     const added = await Promise.allSettled([act(store, 'root', add('one')), act(store, 'root', add('two'))])
     expect(added.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
@@ -86,7 +86,7 @@ export function defineMissions({ open }: Bench): void {
     expect((await store.coordination.missionOf('root'))?.mission_id).toBe('two')
   })
 
-  test('of two moves from one state the first is made, and the other writes nothing', async () => {
+  test('the first of two moves from one state is made, and the other writes nothing', async () => {
     const { store } = await openRoot()
     await act(store, 'root', add('one'))
     const moves = await Promise.allSettled([
@@ -103,7 +103,7 @@ export function defineMissions({ open }: Bench): void {
     )
   })
 
-  test('who decided over a tree is refused when its mission was added or moved since', async () => {
+  test('a decision on a tree is rejected if its mission was added or moved since', async () => {
     const { store } = await openRoot()
     for (const change of [add('one'), move('one', ['active'], 'paused')]) {
       const { version } = await store.coordination.tree('root')
@@ -116,7 +116,7 @@ export function defineMissions({ open }: Bench): void {
     }
   })
 
-  test('missions are listed newest first, page by page, for whoever may see them', async () => {
+  test('missions are listed newest first in pages, with filters', async () => {
     const { store } = await open()
     const names = ['a', 'b', 'c', 'd']
     for (const [index, name] of names.entries()) {
@@ -143,7 +143,7 @@ export function defineMissions({ open }: Bench): void {
     expect(await list({ limit: 3, cursor: cursor! })).toEqual([['m-a'], null])
   })
 
-  test('a secret in a mission or in a verdict is in no row', async () => {
+  test('a secret in a mission or a verdict is redacted in every row', async () => {
     const { store } = await openRoot()
     const secret = `sk-ant-api03-${'a1B2'.repeat(8)}`
     await act(

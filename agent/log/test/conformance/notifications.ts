@@ -1,4 +1,4 @@
-/** Notices of the inbox: what is due is derived from open items, planned once, and moved by one lease alone. */
+/** Notifications: due ones are derived from open items, planned once, and moved only under one lease. */
 import { expect, test } from 'vitest'
 import {
   type LogStore,
@@ -78,7 +78,7 @@ export function defineNotices({ open, sql }: Bench): void {
   const lease = async ({ channels }: LogStore, holder = 'one') =>
     (await channels.acquire(NOTIFICATIONS, 'deliver', holder, MINUTE)) ?? 0
 
-  test('nobody is told of anything until they ask for it, and then of what is raised from then on', async () => {
+  test('a user gets no notification before they enable it, and then only for later items', async () => {
     const { store, clock } = await begin()
     expect(await store.notifications.settings('ann')).toBeNull()
     await raise(store, 'before')
@@ -99,7 +99,7 @@ export function defineNotices({ open, sql }: Bench): void {
   })
 
   /** Promise 4.19: On each store an open item notifies its owner and the administrators who enabled it. */
-  test('what is open is told to its owner and to administrators who ask; to nobody of another organisation', async () => {
+  test('an open item notifies its owner and opted-in administrators, and no other organisation', async () => {
     const { store } = await begin()
     for (const user of ['root', 'ann', 'bob', 'eve']) {
       await choose(store, user, { scope: 'org' })
@@ -113,7 +113,7 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await freshOf(store)).toEqual([])
   })
 
-  test('an item that was answered or is over is not due; the time is that of the item and the wish', async () => {
+  test('an answered or expired item is not due, and the due time adds the chosen delay', async () => {
     const { store, clock } = await begin()
     await choose(store, 'ann', { after_ms: MINUTE })
     await hook(store, 'ann')
@@ -129,7 +129,7 @@ export function defineNotices({ open, sql }: Bench): void {
     ])
   })
 
-  test('an item is planned once for a person and way, whoever plans it', async () => {
+  test('an item is planned once per person and method', async () => {
     const { store } = await begin()
     await choose(store, 'ann')
     await hook(store, 'ann')
@@ -142,7 +142,7 @@ export function defineNotices({ open, sql }: Bench): void {
     ).toEqual([['first', 'due', 0]])
   })
 
-  test('only the holder of the lease begins and settles; what is settled is over', async () => {
+  test('only the holder of the lease starts and settles a notification, and a settled one is final', async () => {
     const { store, clock } = await begin()
     const { notifications } = store
     await plan(store, 'gate')
@@ -171,7 +171,7 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await notifications.sent('ann', 'mail', 1000)).toMatchObject({ count: 0 })
   })
 
-  test('what was given up is due again for its person, from the first attempt under the same id', async () => {
+  test('its person can resend an abandoned notification, from the first attempt and under the same id', async () => {
     const { store, clock } = await begin()
     const { notifications } = store
     await plan(store, 'gate')
@@ -189,7 +189,7 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await notifications.begin({ id: 'gate', attempts: 0 }, epoch)).toBe(true)
   })
 
-  test('an address tells nothing before it is confirmed, and its code bears so many tries for so long', async () => {
+  test('an unconfirmed address gets no notification, and its code has limited attempts and an expiry', async () => {
     const { store, clock } = await begin()
     const { notifications } = store
     await choose(store, 'ann')
@@ -217,7 +217,7 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await freshOf(store)).toEqual([])
   })
 
-  test('what is over is pruned, but not while its item is open: nobody is told twice', async () => {
+  test('a settled notification is pruned only after its item was answered, so it is not sent twice', async () => {
     const { store, clock } = await begin()
     await choose(store, 'ann')
     await hook(store, 'ann')

@@ -1,10 +1,10 @@
-/** Reading and following: nothing missed, nothing twice, nothing that is not on disk yet. */
+/** Reading and following: no event is missed, repeated, or visible before it is on disk. */
 import { expect, test } from 'vitest'
 import { type StoredEvent, tail } from '@cairn/log'
 import { complete, ids, newSession, once, readAll, response, say, thought, upTo } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
-/** Small, seeded and good enough to cut streams at odd places (mulberry32). */
+/** A small seeded generator, good enough to cut streams at odd places (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -16,7 +16,7 @@ function seeded(seed: number): () => number {
 }
 
 export function defineReading({ open }: Bench): void {
-  test('pages end where the limit says and go on from the cursor', async () => {
+  test('pages end at the limit and continue from the cursor', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({
@@ -30,7 +30,7 @@ export function defineReading({ open }: Bench): void {
     expect(await store.read('nobody', 0, 10)).toEqual([])
   })
 
-  test('a read by type gives only those, stored or live', async () => {
+  test('a read by type returns only those types, stored or live', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const events = [say('a'), thought('b'), response('c'), thought('d'), complete()]
@@ -43,7 +43,7 @@ export function defineReading({ open }: Bench): void {
     stop()
   })
 
-  test('a page is right from every cursor, however its events came to the log', async () => {
+  test('a page is correct from every cursor, however its events were written', async () => {
     const { store, clock, place } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
@@ -73,7 +73,7 @@ export function defineReading({ open }: Bench): void {
     await examine((await open({ place, clock })).store)
   })
 
-  test('a watcher is told of growth after it can be read, and not once it has stopped', async () => {
+  test('a watcher is notified of growth after it can be read, and not after it stopped', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     let calls = 0
@@ -91,7 +91,7 @@ export function defineReading({ open }: Bench): void {
     expect(calls).toBe(before)
   })
 
-  test('a watched session reads the same as one that nobody watches, wherever the cursor is', async () => {
+  test('a watched session reads the same as an unwatched one, at any cursor', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({
@@ -99,7 +99,7 @@ export function defineReading({ open }: Bench): void {
       events: Array.from({ length: 40 }, (_, at) => thought(`before ${at}`)),
     })
     const stop = store.watch('s', () => undefined)
-    // More than any cache of the newest events holds.
+    // More than any cache of the newest events contains.
     for (let round = 0; round < 12; round += 1)
       await store.commit({
         session_id: 's',
@@ -115,7 +115,7 @@ export function defineReading({ open }: Bench): void {
     expect(ids(stored[5] ?? [])).toEqual(upTo(64).map(id => id + 500))
   })
 
-  test('a tail gives history, then what is committed while it waits, and ends quietly', async () => {
+  test('a tail returns history, then later commits, and ends without an error', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({
@@ -146,14 +146,14 @@ export function defineReading({ open }: Bench): void {
     for await (const page of tail(store, 's', 0, AbortSignal.abort())) expect(page).toBe('never')
   })
 
-  test('a thousand cuts at random places give exactly the log', async () => {
+  test('a thousand cuts at random places return exactly the log', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const random = seeded(7)
     const reading = new AbortController()
     const writing = (async () => {
-      // Writes for as long as somebody reads, so that cuts fall into history, into live pages and between the
-      // two.
+      // Writes for as long as the reader runs, so that cuts fall into history, into live pages and between
+      // the two.
       while (!reading.signal.aborted)
         await store.commit({
           session_id: 's',
@@ -177,10 +177,10 @@ export function defineReading({ open }: Bench): void {
     await writing
     expect(seen).toEqual(ids(await readAll(store, 's')).slice(0, seen.length))
     expect(seen.length).toBeGreaterThanOrEqual(1000)
-    // As fast as one commit after the other reaches the disk, which other work may be using.
+    // As fast as single commits reach the disk, which other work may be using.
   }, 120_000)
 
-  test('listings go newest first in pages, and leave archived sessions out unless asked', async () => {
+  test('listings are newest first in pages, and omit archived sessions unless requested', async () => {
     const { store } = await open()
     const all = Array.from({ length: 7 }, (_, at) => `s${at}`)
     for (const id of all)
@@ -204,7 +204,7 @@ export function defineReading({ open }: Bench): void {
       listed.push(...page.sessions.map(session => session.id))
       if (page.next_cursor === null) break
       cursor = page.next_cursor
-      // One that is created meanwhile belongs before the first page, and moves no later one.
+      // A session that is created meanwhile belongs before the first page, and moves no later one.
       await store.createSession(newSession(`new-${listed.length}`))
     }
     expect(listed).toEqual(['s6', 's5', 's4', 's3', 's2', 's0'])

@@ -1,4 +1,4 @@
-/** Research: a branch is harvested once, and sources are numbered without gaps by branches side by side. */
+/** Research: a branch is harvested once, and parallel branches number sources without gaps. */
 import { expect, test } from 'vitest'
 import type { LogStore, NewSource, RowChange } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -41,7 +41,7 @@ export function defineResearch({ open }: Bench): void {
   const act = (store: LogStore, session_id: string, ...rows: RowChange[]) =>
     store.commit({ session_id, events: [thought('acts')], rows })
 
-  test('a branch is harvested once, and what is known of it is added to', async () => {
+  test('a branch is harvested once, and its state is extended', async () => {
     const { store, clock } = await openTwo()
     const made = clock.now()
     await act(store, 'a', add('1'), add('1.1'))
@@ -50,7 +50,7 @@ export function defineResearch({ open }: Bench): void {
     await act(store, 'a', harvest('1'))
     await refused(store, { session_id: 'a', events: [], rows: [harvest('1', 90)] }, 'research_moved')
     await refused(store, { session_id: 'a', events: [], rows: [harvest('2')] }, 'research_moved')
-    // With one that cannot be harvested none of its commit is.
+    // If one branch cannot be harvested, the whole commit is rejected.
     await refused(
       store,
       { session_id: 'a', events: [], rows: [harvest('1.1'), harvest('1')] },
@@ -74,7 +74,7 @@ export function defineResearch({ open }: Bench): void {
   })
 
   /** Promise 14.5: Two branches that cite at the same time get different source numbers without a gap. */
-  test('of two sessions that take one number at once the second is refused, and there is no gap', async () => {
+  test('the second of two sessions that take one number is rejected, and there is no gap', async () => {
     const { store } = await openTwo()
     const both = await Promise.allSettled([
       act(store, 'a', source(1)),
@@ -89,7 +89,7 @@ export function defineResearch({ open }: Bench): void {
     expect(await store.coordination.sources('none')).toEqual([])
   })
 
-  test('a secret in a question, a finding or a source is in no row', async () => {
+  test('a secret in a question, a finding or a source is redacted in every row', async () => {
     const { store } = await openTwo()
     const secret = `sk-ant-api03-${'a1B2'.repeat(8)}`
     await act(

@@ -1,4 +1,4 @@
-/** Schedules: rows with one due time each, and what became of their slots. */
+/** Schedules: rows with one due time each, and the outcomes of their scheduled times. */
 import { expect, test } from 'vitest'
 import { CommitRefused, type LogStore, type NewSchedule, type RowChange, type ScheduleRun } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -49,7 +49,7 @@ const put = (slot_at: number, more: Partial<ScheduleRun> = {}): RowChange => ({
   },
 })
 
-/** The guard that said no. */
+/** The guard that rejected the commit. */
 const refused = (committing: Promise<unknown>): Promise<string> =>
   committing.then(
     () => 'nothing',
@@ -65,7 +65,7 @@ export function defineSchedules({ open }: Bench): void {
   const act = (store: LogStore, ...rows: RowChange[]) =>
     store.commit({ session_id: 'root', events: [], rows })
 
-  test('a schedule is due once, at the time that it says, by the clock of the store', async () => {
+  test('a schedule is due once at its time, by the clock of the store', async () => {
     const { store, clock } = await openRoot()
     const due = clock.now() + MINUTE
     await act(store, add('s', due))
@@ -95,7 +95,7 @@ export function defineSchedules({ open }: Bench): void {
     expect(await store.coordination.claimTimers('w', 10, 30_000)).toEqual([])
   })
 
-  test('who decided on an older version is refused, and nothing of the commit is there', async () => {
+  test('a decision on an outdated version is rejected, and its commit writes nothing', async () => {
     const { store, clock } = await openRoot()
     await act(store, add('s', null))
     await act(store, move('s', 1, null))
@@ -104,7 +104,7 @@ export function defineSchedules({ open }: Bench): void {
     expect(await refused(act(store, add('s', null)))).toBe('exists')
   })
 
-  test('a session and an owner have so many that are not over', async () => {
+  test('a session and an owner have a maximum number of active schedules', async () => {
     const { store } = await openRoot()
     await store.createSession(newSession('other'))
     for (const id of ['a', 'b', 'c']) await act(store, add(id, null))
@@ -119,7 +119,7 @@ export function defineSchedules({ open }: Bench): void {
     ).toBe('too_many_schedules')
   })
 
-  test('the row of a slot only grows, and old ones go', async () => {
+  test('the row of a scheduled time only grows, and old rows are pruned', async () => {
     const { store, clock } = await openRoot()
     await act(store, add('s', null))
     const at = clock.now()
@@ -138,11 +138,11 @@ export function defineSchedules({ open }: Bench): void {
     await act(store, put(at + 2))
     clock.advance(31 * DAY)
     await act(store, put(clock.now()))
-    // One that is under way stays, however old.
+    // An active run stays, however old.
     expect((await runs()).map(run => run.slot_at)).toEqual([clock.now(), at + 2])
   })
 
-  test('lists go on where they ended, by status, session and owner', async () => {
+  test('lists continue after their cursor, and filter by status, session and owner', async () => {
     const { store, clock } = await openRoot()
     for (const id of ['a', 'b', 'c']) {
       await act(store, add(id, null))
@@ -167,7 +167,7 @@ export function defineSchedules({ open }: Bench): void {
     })
   })
 
-  test('a run is no worker of its session, and takes no place of one', async () => {
+  test('a scheduled run is not a worker of its session, and does not count against its limit', async () => {
     const { store } = await openRoot()
     const link = (child_id: string, kind: 'run' | 'worker'): RowChange => ({
       do: 'link.open',

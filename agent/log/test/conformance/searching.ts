@@ -1,6 +1,6 @@
 /**
- * Finding sessions: by words of what was said in them, by words of their title, agent or id, and the sums of
- * use that are made beside.
+ * Finding sessions: by words of their conversation, by words of their title, agent or id, and the usage sums
+ * that the index collects.
  */
 import type { LogStore, SearchPage, SearchQuery } from '@cairn/log'
 import { SESSION_SORTS, type UsageGroup } from '@cairn/protocol'
@@ -34,7 +34,7 @@ const idsOf = ({ found }: SearchPage): string[] => found.map(({ session }) => se
 
 function defineWords({ open, kind }: Bench): void {
   /** Promise 4.16: Search finds messages, actions and answers, and returns their location. */
-  test('a session is found by what was said in it, by whom ever, and the hit says where', async () => {
+  test('a session is found by its messages, answers and calls, and the hit has its position', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-title', { title: 'Quarterly harvest' }))
     await store.createSession(newSession('s-said'))
@@ -59,7 +59,7 @@ function defineWords({ open, kind }: Bench): void {
     expect(idsOf(await findWords(store, 's-tool'))).toEqual(['s-tool'])
   })
 
-  test('one text holds all words, and the last may be the beginning of one', async () => {
+  test('a text must contain all words, and the last one may be a prefix', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-both'))
     await store.commit({ session_id: 's-both', events: [say('red barn'), say('blue door')] })
@@ -70,7 +70,7 @@ function defineWords({ open, kind }: Bench): void {
     expect(idsOf(await findWords(store, 'doo '))).toEqual([])
   })
 
-  test('case and accents make no difference, and scripts without spaces are found within', async () => {
+  test('case and accents are ignored, and scripts without spaces match within words', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-words'))
     await store.commit({
@@ -83,7 +83,7 @@ function defineWords({ open, kind }: Bench): void {
       expect([words, idsOf(await findWords(store, words))]).toEqual([words, []])
   })
 
-  test('text of another organisation, or of another person, is never found', async () => {
+  test('a search never finds text of another organisation or person', async () => {
     const { store } = await open()
     for (const org_id of ['org_1', 'org_2'])
       for (const created_by of ['user_1', 'user_2']) {
@@ -101,7 +101,7 @@ function defineWords({ open, kind }: Bench): void {
     }
   })
 
-  test('what was found comes in pages in each order, each session once, and cursors keep to their order', async () => {
+  test('results come in pages in each order, each session once, and cursors keep their order', async () => {
     const { store, clock } = await open()
     const costs = [3, 1, 2, 2, 0, 5]
     for (const [at, cost] of costs.entries()) {
@@ -148,7 +148,7 @@ function defineWords({ open, kind }: Bench): void {
     })
   })
 
-  test('filters hold in the search as in the listing', async () => {
+  test('filters apply in the search as in the listing', async () => {
     const { store, clock } = await open()
     const begun = clock.now()
     await store.createSession(newSession('s-web', { agent: 'clerk' }))
@@ -173,7 +173,7 @@ function defineWords({ open, kind }: Bench): void {
     }
   })
 
-  test('what follows the logs finds what is committed, and a store opened again goes on where it was', async () => {
+  test('the index follows new commits, and a reopened store continues where it stopped', async () => {
     const { store, clock, place } = await open()
     const stop = store.search.follow()
     await store.createSession(newSession('s'))
@@ -196,7 +196,7 @@ function defineWords({ open, kind }: Bench): void {
     expect((await find(again, 'x3y')).found[0]?.hits.map(hit => hit.event_id)).toEqual([7])
   })
 
-  test('two that index at once put everything in once', async () => {
+  test('two concurrent indexers add everything once', async () => {
     const { store, place, clock } = await open()
     const other = kind === 'shared' ? (await open({ place, clock })).store : store
     for (let n = 0; n < 20; n++) {
@@ -212,7 +212,7 @@ function defineWords({ open, kind }: Bench): void {
     expect(idsOf(await findWords(store, 'word'))).toHaveLength(20)
   })
 
-  test('use is summed by day and by agent, person or model, of one organisation', async () => {
+  test('usage is summed by day and by agent, user or model, within one organisation', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s-1', { agent: 'clerk' }))
     await store.createSession(newSession('s-2', { created_by: 'user_2' }))
@@ -252,7 +252,7 @@ export function defineSearching(bench: Bench): void {
   const { open } = bench
   defineWords(bench)
 
-  test('sessions are found by words of title, agent and id, whatever their case and however old they are', async () => {
+  test('sessions are found by words of title, agent and id, in any case and at any age', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-old', { title: 'Needle ALPHA' }))
     await store.createSession(newSession('s-über', { title: 'Übung 50 % _fertig_' }))
@@ -268,7 +268,7 @@ export function defineSearching(bench: Bench): void {
     expect(await find(store, 's-17')).toEqual(['s-17'])
   })
 
-  test('nothing of the text is a pattern', async () => {
+  test('the text is not interpreted as a pattern', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-percent', { title: '50 % _done_ \\ 100' }))
     await store.createSession(newSession('s-plain', { title: '50 done 100' }))
@@ -276,7 +276,7 @@ export function defineSearching(bench: Bench): void {
     expect(await find(store, "'")).toEqual([])
   })
 
-  test('what was found comes in pages, newest first, each session once', async () => {
+  test('text results come in pages, newest first, each session once', async () => {
     const { store } = await open()
     for (let n = 0; n < 40; n++)
       await store.createSession(newSession(`s-${n}`, { title: n % 3 === 0 ? 'this' : 'that' }))
@@ -284,10 +284,10 @@ export function defineSearching(bench: Bench): void {
     for (const limit of [1, 5, 14, 50]) expect(await find(store, 'this', limit)).toEqual(wanted)
   })
 
-  test('one page looks through so many sessions at most, and the next goes on from there', async () => {
+  test('one page searches a maximum number of sessions, and the next continues from there', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-oldest', { title: 'needle' }))
-    // No more at once than a busy Postgres takes within the patience of its clients.
+    // No more at once than a busy Postgres accepts within the timeout of its clients.
     for (let from = 0; from < SEARCHED_AT_ONCE + 500; from += 100)
       await Promise.all(
         Array.from({ length: 100 }, (_, n) => store.createSession(newSession(`s-${from + n}`))),

@@ -1,7 +1,4 @@
-/**
- * Several processes on one place: each sees what the others write, and their writes never get in each other's
- * way.
- */
+/** Several processes on one place: each sees the writes of the others, and their writes do not conflict. */
 import { expect, test } from 'vitest'
 import { type LogStore, type NewSchedule, tail, withRows } from '@cairn/log'
 import { claimOne, ids, newSession, once, readAll, response, say, thought, upTo } from './fixture.ts'
@@ -15,7 +12,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
   const textOf = (json: string): string =>
     (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning
 
-  test('32 writers of three processes on one session leave ids without a gap, each commit in one piece', async () => {
+  test('32 writers of three processes on one session leave ids without a gap and atomic commits', async () => {
     const stores = await openThree()
     await stores[0].createSession(newSession('s'))
     const answers = await Promise.all(
@@ -43,7 +40,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     expect(await stores[1].check()).toEqual([])
   })
 
-  test('what one owner may have of schedules is counted over all processes and sessions', async () => {
+  test('the schedule limit of an owner counts over all processes and sessions', async () => {
     const stores = await openThree()
     const names = Array.from({ length: 18 }, (_, at) => `s${at}`)
     for (const name of names) await stores[0].createSession(newSession(name))
@@ -70,7 +67,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     expect((await stores[1].coordination.schedules({ org_id, limit: 50 })).schedules).toHaveLength(4)
   })
 
-  test('batches over the same sessions in every order of three processes all go through', async () => {
+  test('batches over the same sessions in any order succeed in three processes', async () => {
     const stores = await openThree()
     const names = Array.from({ length: 12 }, (_, at) => `s${at}`)
     for (const name of names) await stores[0].createSession(newSession(name))
@@ -88,7 +85,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     expect(await stores[0].check()).toEqual([])
   })
 
-  test('a tail in each process yields the whole log in order while all of them write', async () => {
+  test('a tail in each process returns the whole log in order while all of them write', async () => {
     const stores = await openThree()
     await stores[0].createSession(newSession('s'))
     const stop = new AbortController()
@@ -112,7 +109,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     stop.abort()
   })
 
-  test('what one process commits wakes the workers, readers and inbox watchers of another', async () => {
+  test('a commit of one process wakes the runners, readers and inbox watchers of another', async () => {
     const [here, there] = await openThree()
     await here.createSession(newSession('s'))
     const [work, grown, raised] = [once(), once(), once()]
@@ -146,7 +143,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     expect(await there.claim('w', 1, 60_000)).toMatchObject([{ session: { id: 's' } }])
   })
 
-  test('whoever was answered reads it at every process at once, however fresh the word of it is', async () => {
+  test('an acknowledged commit is readable in every process at once', async () => {
     const [here, there] = await openThree()
     await here.createSession(newSession('s'))
     there.watch('s', () => undefined)
@@ -156,7 +153,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     }
   })
 
-  test('a lease that one process holds is respected, taken away and fenced by the others', async () => {
+  test('a lease of one process is respected, revoked and fenced by the others', async () => {
     const [here, there] = await openThree()
     const { fence } = await claimOne(here, 's')
     expect(await there.claim('w2', 10, 60_000)).toEqual([])
@@ -169,7 +166,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     ).rejects.toMatchObject({ refusal: 'stale_lease' })
   })
 
-  test('of many processes that consume one grant, answer one item, or begin one key, one does', async () => {
+  test('one of many processes consumes a grant, answers an item or reserves a key', async () => {
     const stores = await openThree()
     await stores[0].createSession(newSession('s'))
     await stores[0].commit({
@@ -225,7 +222,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
 
-  test('processes that start together make one admin among them', async () => {
+  test('processes that start together create one administrator', async () => {
     const place = await makeUnopened()
     const opened = await Promise.all(Array.from({ length: 3 }, () => open({ place })))
     const stores = opened.map(({ store }) => store)

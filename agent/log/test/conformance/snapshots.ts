@@ -1,4 +1,4 @@
-/** Snapshots of a fold: kept beside the log, never ahead of it, and given back only as they were saved. */
+/** Snapshots of a fold: stored beside the log, never ahead of it, and returned only as they were saved. */
 import { expect, test } from 'vitest'
 import type { Snapshot } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -11,7 +11,7 @@ const upToEvent = (last_id: number, body = `{"to":${last_id}}`, version = 'v1'):
 })
 
 export function defineSnapshots({ open, sql }: Bench): void {
-  /** A session of so many events, some of them still in its row and some not. */
+  /** A session with this number of events, some of them still in its row and some not. */
   async function sessionOf(events: number) {
     const opened = await open()
     await opened.store.createSession(newSession('s'))
@@ -20,7 +20,7 @@ export function defineSnapshots({ open, sql }: Bench): void {
     return opened
   }
 
-  test('a snapshot is found again as it was saved, by whoever opens the store next, and takes the place of the one before', async () => {
+  test('a snapshot is returned as it was saved, also by the next process, and replaces the previous one', async () => {
     const { store, clock, place } = await sessionOf(100)
     expect(await store.readSnapshot('s', 'v1')).toBeNull()
     for (const last_id of [3, 60, 100, 99]) {
@@ -37,7 +37,7 @@ export function defineSnapshots({ open, sql }: Bench): void {
     expect(await again.check()).toEqual([])
   })
 
-  test('a snapshot is for the version that saved it, and for its own session', async () => {
+  test('a snapshot belongs to the version that saved it and to its own session', async () => {
     const { store } = await sessionOf(5)
     await store.createSession(newSession('t'))
     await store.commit({ session_id: 't', events: [say('a')] })
@@ -50,7 +50,7 @@ export function defineSnapshots({ open, sql }: Bench): void {
     expect((await store.readSnapshot('s', 'v2'))?.last_id).toBe(2)
   })
 
-  test('a snapshot that is ahead of the log, or of no session, is not kept', async () => {
+  test('a snapshot ahead of the log or without a session is not saved', async () => {
     const { store } = await sessionOf(40)
     await store.saveSnapshot('s', upToEvent(7))
     for (const last_id of [41, 1_000_000, 0, -1])
@@ -60,7 +60,7 @@ export function defineSnapshots({ open, sql }: Bench): void {
     expect(ids(await readAll(store, 's'))).toHaveLength(40)
   })
 
-  test('a snapshot outlives the pruning of what it has folded', async () => {
+  test('a snapshot outlives the pruning of the events that it folded', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [say('a'), delta('b'), delta('c'), response('bc')] })
@@ -78,7 +78,7 @@ export function defineSnapshots({ open, sql }: Bench): void {
       damage: `UPDATE events SET json = replace(json, 'thought 89', 'thought 98') WHERE id = 90`,
     },
   ])(
-    'a snapshot is not given out once $what has changed, and the next one is',
+    'a snapshot is not returned after $what has changed, and the next one is',
     async ({ version, damage }) => {
       const { store, place } = await sessionOf(100)
       await store.saveSnapshot('s', upToEvent(90, undefined, version))
@@ -89,7 +89,7 @@ export function defineSnapshots({ open, sql }: Bench): void {
     },
   )
 
-  test('a snapshot that a restored log does not reach is not given out', async () => {
+  test('a snapshot beyond the end of a restored log is not returned', async () => {
     const { store, place } = await sessionOf(60)
     await store.saveSnapshot('s', upToEvent(50))
     await sql(place, 'UPDATE snapshots SET last_id = 100')

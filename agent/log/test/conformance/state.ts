@@ -1,6 +1,6 @@
 /**
- * The derived state of a session (contract 4.10): the same whoever asks, after every step of whatever walk,
- * and what an account of the walk says that shares nothing with the code.
+ * The derived state of a session (contract 4.10): all sources agree after every step of any walk, and with a
+ * model of the walk that shares no code with the store.
  */
 import {
   type EventDraft,
@@ -61,7 +61,7 @@ const KINDS = {
 type Kind = keyof typeof KINDS
 const REOPENED = resume()
 
-/** How often each comes up: workers are quick, and what ends everything is rare. */
+/** The weight of each step: runners are quick, and steps that end everything are rare. */
 const STEPS = {
   message: 6,
   claim: 14,
@@ -82,12 +82,12 @@ const STEPS = {
 } as const
 type Step = keyof typeof STEPS
 
-/** What an onlooker writes down. */
+/** The model of the session. */
 type Account = {
   status: 'active' | 'paused' | 'completed' | 'failed' | 'archived'
-  /** Somebody asked for work that no worker has brought to an end. */
+  /** Requested work that no runner has completed. */
   due: boolean
-  /** What was asked of a person, oldest first; `passed` when something was said after it. */
+  /** What a person was asked, oldest first; `passed` after a later message. */
   open: { id: string; kind: Kind; passed: boolean }[]
   saga: 'none' | 'runs' | 'unwinds'
   claim: Claim | null
@@ -111,7 +111,7 @@ function stateIn({ status, due, open, saga }: Account): SessionState {
   return rules.find(([holds]) => holds)?.[1] ?? 'idle'
 }
 
-/** A step as a commit, and what it changes in the account; null where it makes no sense. */
+/** A step as a commit, and its change of the model; null if it makes no sense. */
 function take(step: Step, account: Account, id: string, session_id: string): Commit | null {
   const { status, claim, open } = account
   const at = (events: EventDraft[], more: Partial<Commit> = {}): Commit => ({ session_id, events, ...more })
@@ -121,7 +121,7 @@ function take(step: Step, account: Account, id: string, session_id: string): Com
     if (status === 'completed' || status === 'failed') account.status = 'active'
   }
   const unwind = (): void => void (account.saga = account.saga === 'runs' ? 'unwinds' : account.saga)
-  /** The worker's last commit: cursor and lease in one. */
+  /** The runner's last commit: cursor and lease in one. */
   const ends = (events: EventDraft[]): Commit | null => {
     if (claim === null || status !== 'active') return null
     account.due = false
@@ -157,7 +157,7 @@ function take(step: Step, account: Account, id: string, session_id: string): Com
       const item = open.shift()
       if (item === undefined) return null
       const rows: RowChange[] = [{ do: 'inbox.answer', id: item.id, decision: 'x', status: 'responded' }]
-      // Nobody is told of a proposal that was decided on.
+      // A decision on a proposal notifies nobody.
       if (item.kind === 'proposal') return at([], { rows })
       heard()
       return at([item.kind === 'question' ? answered(item.id) : say('decided')], { rows, reopen: REOPENED })
@@ -211,7 +211,7 @@ function take(step: Step, account: Account, id: string, session_id: string): Com
   }
 }
 
-/** Takes the steps in a session of its own, and compares after each; the states it came through. */
+/** Takes the steps in a new session, and compares after each; returns the states it passed. */
 async function walk(store: LogStore, session_id: string, steps: readonly Step[]): Promise<Set<SessionState>> {
   const seen = new Set<SessionState>()
   await store.createSession(newSession(session_id, { org_id: session_id }))
@@ -227,7 +227,7 @@ async function walk(store: LogStore, session_id: string, steps: readonly Step[])
       ).toBe(true)
     }
   } finally {
-    // Nothing of this walk is left to be claimed by the next one.
+    // Leaves nothing of this walk for the next one to claim.
     await store.commit({
       session_id,
       events: account.saga === 'none' ? [] : [sagaComplete('over')],
@@ -245,7 +245,7 @@ const NEEDS: Partial<Record<SessionState, InboxKind>> = {
   needs_approval: 'governance_gate',
 }
 
-/** What the state says is needed waits in the inbox, and a question there is what the state says. */
+/** The inbox contains what the state needs, and an open question determines the state. */
 async function compareInbox(
   store: LogStore,
   org_id: string,
@@ -262,7 +262,7 @@ async function compareInbox(
     expect(state).toBe('needs_answer')
 }
 
-/** Takes one step; the state as whoever took it, the record and the list tell it. */
+/** Takes one step; returns the state from the step itself, the record and the list. */
 async function tell(
   store: LogStore,
   session_id: string,
@@ -284,7 +284,7 @@ async function tell(
   const { state, status } = (await store.getSession(session_id))!
   told.push(state)
   await compareInbox(store, session_id, state, status)
-  // The rule is written once, and SQL is made of it: a listing by state finds what the record says.
+  // The rule is written once and SQL is generated from it: a listing by state must match the record.
   const all = { org_id: session_id, status: SESSION_STATUSES, limit: 10 }
   const others = SESSION_STATES.filter(other => other !== state)
   expect((await store.listSessions({ ...all, state: [state] })).sessions).toHaveLength(1)
@@ -299,7 +299,7 @@ async function tell(
 
 export function defineState({ open }: Bench): void {
   /** Promise 4.10: Filtering by state lists exactly the sessions whose record has that state. */
-  test('property: after every step of any walk, the record, the list, the commit and the claim tell one state', async () => {
+  test('property: after every step of any walk, the record, the list, the commit and the claim return one state', async () => {
     const { store } = await open()
     let walks = 0
     const seen = new Set<SessionState>()
@@ -321,7 +321,7 @@ export function defineState({ open }: Bench): void {
     else expect(seen.size).toBeGreaterThan(SESSION_STATES.length / 2)
   })
 
-  test('a proposal is nothing that a session waits for', async () => {
+  test('a session does not wait for a proposal', async () => {
     const { store } = await open()
     await walk(store, 's', ['message', 'claim', 'proposal', 'complete'])
   })

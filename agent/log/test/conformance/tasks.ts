@@ -1,4 +1,4 @@
-/** Tasks: rows that move in the commits of their attempts. */
+/** Tasks: rows that change in the commits of their attempts. */
 import { expect, test } from 'vitest'
 import type { NewTask, RowChange, TaskChange } from '@cairn/log'
 import { type Bench, openRoot } from './bench.ts'
@@ -32,7 +32,7 @@ const move = (task_id: string, from: Move['from'], to: Move['to'], more: Partial
 })
 
 export function defineTasks(bench: Bench): void {
-  test('a task is there with what it was given, and keeps what each move adds', async () => {
+  test('a task has its initial values, and stores the values of each move', async () => {
     const { store, clock, act } = await openRoot(bench)
     const begun = clock.now()
     await act(add('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }))
@@ -68,7 +68,7 @@ export function defineTasks(bench: Bench): void {
   })
 
   /** Promise 1.3: Of two concurrent transitions of a task, each store commits exactly one. */
-  test('of two moves from one state the first is made, and the other writes nothing', async () => {
+  test('the first of two moves from one state is made, and the other writes nothing', async () => {
     const { store, act } = await openRoot(bench)
     await act(add('one', { status: 'running', attempt_count: 1 }))
     const moves = await Promise.allSettled([
@@ -86,7 +86,7 @@ export function defineTasks(bench: Bench): void {
     )
   })
 
-  test('a task is added once, and a refused commit adds none', async () => {
+  test('a task is added once, and a rejected commit adds none', async () => {
     const { store, act } = await openRoot(bench)
     await act(add('one'))
     await refused(store, { session_id: 'root', events: [], rows: [add('one')] }, 'exists')
@@ -98,7 +98,7 @@ export function defineTasks(bench: Bench): void {
     expect((await store.coordination.tasks('root')).map(({ task_id }) => task_id)).toEqual(['one'])
   })
 
-  test('who decided over the tasks of a tree is refused when one was added or moved since', async () => {
+  test('a decision on the tasks of a tree is rejected if one was added or moved since', async () => {
     const { store, act } = await openRoot(bench)
     await act(add('one'))
     for (const change of [add('two'), move('one', ['todo'], 'cancelled')]) {
@@ -112,7 +112,7 @@ export function defineTasks(bench: Bench): void {
     }
   })
 
-  test('a secret in a goal, in a plan or in a result is in no row', async () => {
+  test('a secret in a goal, a plan or a result is redacted in every row', async () => {
     const { store, act } = await openRoot(bench)
     const secret = `sk-ant-api03-${'a1B2'.repeat(8)}`
     await act(add('one', { goal: `use ${secret}`, plan: { context: secret } }))
@@ -123,7 +123,7 @@ export function defineTasks(bench: Bench): void {
     expect(found?.state.result).toContain('[REDACTED]')
   })
 
-  test('the children that a tree was given are counted from a moment on', async () => {
+  test('spawnedSince counts the children of a tree after a given time', async () => {
     const { store, clock } = await openRoot(bench)
     const { id: _, ...child } = newSession('any', { parent_id: 'root' })
     const spawn = (child_id: string) =>

@@ -1,4 +1,4 @@
-/** What is read of a tree of sessions: what stands below one, where one stands, and what any of them has raised. */
+/** Reads of a session tree: descendants, the position of a session, and the inbox items of a subtree. */
 import { expect, test } from 'vitest'
 import { type LinkedCommit, type LogStore, type NewLink, type RowChange, withRows } from '@cairn/log'
 import type { Bench } from './bench.ts'
@@ -66,7 +66,7 @@ const raise = (store: LogStore, session_id: string) =>
   })
 
 export function defineFamilies({ open: openStore }: Bench): void {
-  /** root: a, b; below a: c. And a session beside them. */
+  /** root: a, b; below a: c. And another session. */
   async function plantTree() {
     const opened = await openStore()
     const { store, clock } = opened
@@ -82,7 +82,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
     return opened
   }
 
-  test('all below a session are listed newest first, from a root and from the middle, a page at a time', async () => {
+  test('descendants are listed newest first, from a root and from the middle, in pages', async () => {
     const { store } = await plantTree()
     const below = async (id: string, limit = 10, cursor?: string) => {
       const page = await store.coordination.descendants(id, {
@@ -115,7 +115,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
       })
   })
 
-  test('where a session stands follows from the links, and so does what its ended children used', async () => {
+  test('the position of a session and the usage of its ended children follow from the links', async () => {
     const { store } = await plantTree()
     await settle(store, 'c', 0.1)
     await settle(store, 'a', 0.3)
@@ -128,7 +128,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
     expect(await store.coordination.sessionTrees([])).toEqual([])
   })
 
-  test('an inbox item names the root of the session that raised it, wherever it is read', async () => {
+  test('an inbox item names the root of its session in every read', async () => {
     const { store } = await plantTree()
     for (const id of ['other', 'root', 'c']) await raise(store, id)
     const rootOf = async (id: string) => (await store.getInboxItem(`of ${id}`))?.root_session_id
@@ -150,7 +150,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
     expect((await refused(store, answer, 'already_answered')).item?.root_session_id).toBe('root')
   })
 
-  test('what all below a session have raised is listed with what it raised itself, and nothing of others', async () => {
+  test('the inbox of a session can include its descendants, and never includes others', async () => {
     const { store } = await plantTree()
     for (const id of ['other', 'root', 'b', 'c']) await raise(store, id)
     const listed = async (session_id: string, descendants?: true) =>
@@ -172,7 +172,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
     ).toEqual([])
   })
 
-  test('sessions and their last events are read by their ids, and what is not there is left out', async () => {
+  test('sessions and their last events are read by id, and missing ids are left out', async () => {
     const { store } = await plantTree()
     expect((await store.getSessions(['c', 'nobody', 'root'])).map(({ id }) => id).toSorted()).toEqual([
       'c',

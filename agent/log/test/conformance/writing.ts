@@ -1,4 +1,4 @@
-/** Commits: order, ids, guards, and what they leave when they are refused. */
+/** Commits: order, ids, guards, and the state after a rejected commit. */
 import { expect, test } from 'vitest'
 import { type Commit, CommitRefused, withRows } from '@cairn/log'
 import {
@@ -23,7 +23,7 @@ import {
 import type { Bench } from './bench.ts'
 
 export function defineWriting({ open }: Bench): void {
-  test('a commit gives its events the next ids and one time, and they read back as they were written', async () => {
+  test('a commit assigns the next ids and one time, and its events read back as written', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     const committed = await store.commit({
@@ -47,7 +47,7 @@ export function defineWriting({ open }: Bench): void {
     expect(first?.json).not.toContain('\n')
   })
 
-  test('32 writers on one session leave ids without a gap, each commit in one piece and in the order it was answered', async () => {
+  test('32 writers on one session leave ids without a gap, and atomic commits in the order of their answers', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const answers: number[] = []
@@ -82,21 +82,21 @@ export function defineWriting({ open }: Bench): void {
     expect(await store.getSession('s')).toEqual(session)
   })
 
-  test('a commit to a session that is not there is refused', async () => {
+  test('a commit to a missing session is rejected', async () => {
     const { store } = await open()
     const refusal = await refused(store, { session_id: 'none', events: [say('x')] }, 'no_session')
     expect(refusal).toBeInstanceOf(CommitRefused)
     expect(refusal.session).toBeNull()
   })
 
-  test('a second session of the same id is an error, and the first stays', async () => {
+  test('a second session with the same id is an error, and the first stays', async () => {
     const { store } = await open()
     await store.createSession(newSession('s', { title: 'first' }))
     await expect(store.createSession(newSession('s', { title: 'second' }))).rejects.toThrow(/exists already/)
     expect((await store.getSession('s'))?.title).toBe('first')
   })
 
-  test('a refused guard undoes its own commit and no other of the same batch', async () => {
+  test('a rejected guard rolls back its own commit and no other of the same batch', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const settled = await Promise.allSettled([
@@ -118,7 +118,7 @@ export function defineWriting({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('rows before the one that was refused are undone with it', async () => {
+  test('rows before the rejected one are rolled back with it', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await refused(
@@ -145,7 +145,7 @@ export function defineWriting({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('expect_status refuses from another status and shows the session as it is', async () => {
+  test('expect_status rejects another status and returns the current session', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [pause()], expect_status: ['active'] })
@@ -158,7 +158,7 @@ export function defineWriting({ open }: Bench): void {
     expect(refusal.message).toContain('paused')
   })
 
-  test('expect_no_work_after refuses to end a turn over a late message', async () => {
+  test('expect_no_work_after rejects the end of a turn after a late message', async () => {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
     await store.commit({ session_id: 's', fence, events: [thought('working')] })
@@ -173,7 +173,7 @@ export function defineWriting({ open }: Bench): void {
     expect(await statusOf(store, 's')).toBe('completed')
   })
 
-  test('a title that was found does not replace one that was given', async () => {
+  test('a generated title does not replace a title that a user set', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const name = (title: string, expect_title: string | null, provisional = false): Commit => ({
@@ -186,7 +186,7 @@ export function defineWriting({ open }: Bench): void {
     expect((await store.getSession('s'))?.title).toBe('begun')
     await store.commit(name('begun better', 'begun', true))
     await refused(store, name('found too late', 'begun'), 'has_title')
-    // Somebody gives it, and it reads like the one that stood in.
+    // A user sets it, and it equals the provisional one.
     await store.commit({ session_id: 's', events: [titled('begun better')] })
     await refused(store, name('found', 'begun better'), 'has_title')
     expect((await store.getSession('s'))?.title).toBe('begun better')
@@ -194,7 +194,7 @@ export function defineWriting({ open }: Bench): void {
   })
 
   /** Promise 4.13: On each store a session records whether any of its calls had no known rate. */
-  test('that a call had no known rate is told of its session, and of no other', async () => {
+  test('an unpriced call marks its own session and no other', async () => {
     const { store } = await open()
     for (const id of ['priced', 'unpriced', 'new']) await store.createSession(newSession(id))
     await store.commit({ session_id: 'priced', events: [response('a', { cost: 0.5 })] })
@@ -215,7 +215,7 @@ export function defineWriting({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('reopen comes first when the session has ended, and not at all when it has not', async () => {
+  test('reopen is written first if the session has ended, and not at all otherwise', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const open1 = await store.commit({ session_id: 's', reopen: resume(), events: [say('first')] })
@@ -255,7 +255,7 @@ export function defineWriting({ open }: Bench): void {
     ])
   })
 
-  test('a paused session takes a message and stays paused', async () => {
+  test('a paused session stores a message and stays paused', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [pause()] })
@@ -263,7 +263,7 @@ export function defineWriting({ open }: Bench): void {
     expect(session).toMatchObject({ status: 'paused', last_event_id: 2 })
   })
 
-  test('columns of the session move with the events that mean them', async () => {
+  test('columns of the session change with their events', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     clock.advance(5000)
@@ -293,7 +293,7 @@ export function defineWriting({ open }: Bench): void {
     expect(await store.getSession('s')).toEqual(session)
   })
 
-  test('an archived session stays archived whatever lands late', async () => {
+  test('an archived session stays archived, whatever is committed later', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [], set: { status: 'archived' } })
@@ -301,7 +301,7 @@ export function defineWriting({ open }: Bench): void {
     expect(session.status).toBe('archived')
   })
 
-  test('text passes the redactor before it is stored: events, title, channel, inbox item and artifact', async () => {
+  test('events, titles, channels, inbox items and artifacts are redacted before they are stored', async () => {
     const { store } = await open({ redact: json => json.replaceAll('hunter22', '[gone]') })
     await store.createSession(
       newSession('s', { title: 'about hunter22', channel: 'of hunter22', config: { note: 'hunter22' } }),
@@ -344,7 +344,7 @@ export function defineWriting({ open }: Bench): void {
     expect((await store.getSession('s'))?.channel).toBe('of [gone]')
   })
 
-  test('of arguments no more is taken out than the secret itself: in the call, in the answer and in the item that is decided on', async () => {
+  test('redaction of arguments removes only the secret itself, in the call, the answer and the inbox item', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const command = ': -----BEGIN X PRIVATE KEY-----; touch hidden; echo sk-abcdefghijklmnopqrstuvwx > key'

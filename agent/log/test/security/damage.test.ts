@@ -1,7 +1,7 @@
 /**
- * Files of the embedded store that were damaged while nobody looked (contract 2.2, 11.2). What is missing is
- * told with how much and since when, no id is given again, a reader of what is lost is known, and a database
- * that is full of garbage is refused as it lies.
+ * Files of the embedded store that were damaged while it was closed (contract 2.2, 11.2). The loss is
+ * reported with its size and time, no id is reused, a reader of lost events is detected, and a database full
+ * of garbage is rejected and left unchanged.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -25,16 +25,16 @@ import { oneIn, RUN_ALL } from '@cairn/protocol/test/sample'
 import { ids, makeClock, newSession, readAll, thought, upTo } from '../conformance/fixture.ts'
 
 const COMMITS = 45
-/** At full length 800 stores are opened, and a busy machine takes a second for each. */
+/** The full run opens 800 stores, and a busy machine takes a second for each. */
 const LONG = { timeout: (RUN_ALL ? 40 : 4) * 60_000 }
-/** Many small files are made and read; memory will do where there is a file system in it. */
+/** Many small files are created and read; a memory file system is enough. */
 const root = mkdtempSync(join(tmpdir(), 'cairn-damage-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 const clock = makeClock()
 
-/** As `kill -9` leaves it: what was acknowledged stands in the log, and the mark knows of it. */
+/** As `kill -9` leaves it: acknowledged events are in the write-ahead log, and the mark counts them. */
 const killed = join(root, 'killed')
-/** The same, as it was after every commit. */
+/** The same, after each commit. */
 const moments: string[] = []
 let texts: string[] = []
 beforeAll(async () => {
@@ -51,7 +51,7 @@ beforeAll(async () => {
     moments.push(moment)
   }
   texts = (await readAll(store, 's')).map(({ json }) => json)
-  // It is written as the last commit is acknowledged, and may come a moment later.
+  // It is written when the last commit is acknowledged, and may arrive a moment later.
   await vi.waitFor(() => expect(readMark(live)).toMatchObject({ records: COMMITS + 1 }), { timeout: 60_000 })
   cpSync(live, killed, { recursive: true })
   await store.close()
@@ -64,7 +64,7 @@ function noise(seed: string, length: number): Buffer {
   return Buffer.concat(blocks).subarray(0, length)
 }
 
-/** In bytes of the log; by half of its length it would be cut within the schema, which grows. */
+/** In bytes of the log; half of its length would cut within the schema, which grows. */
 const halfOfTheCommits = (): number =>
   readFileSync(join(moments[COMMITS >> 1] ?? '', 'cairn.db-wal')).length + 100
 
@@ -91,7 +91,7 @@ async function open(dir: string): Promise<{ store: LogStore; told: string[] }> {
   return { store, told }
 }
 
-/** What must hold of a store that is opened on damaged files, whatever is left in them. */
+/** The invariants of a store that is opened on damaged files, whatever is left in them. */
 async function judge(dir: string): Promise<string[]> {
   const problems: string[] = []
   const wrong = (is: boolean, what: string): void => void (is && problems.push(what))
@@ -137,7 +137,7 @@ async function judge(dir: string): Promise<string[]> {
   } finally {
     await store.close()
   }
-  // Told once, and not at every start.
+  // Reported once, and not at every start.
   const again = await open(dir)
   wrong(again.told.length > 0, `told again: ${again.told.join()}`)
   problems.push(...(await again.store.check()))
@@ -146,7 +146,7 @@ async function judge(dir: string): Promise<string[]> {
 }
 
 /** Promise 2.2: An undamaged store reports no loss. */
-test('a store that was killed after any commit has lost nothing, and nothing is told', async () => {
+test('a store that was killed after any commit has lost nothing and reports nothing', async () => {
   const some = oneIn(4, [...moments.entries()])
   for (const [n, moment] of some) {
     const { dir } = copyOf(moment)
@@ -157,7 +157,7 @@ test('a store that was killed after any commit has lost nothing, and nothing is 
   tally('damaged store', some.length, 0)
 })
 
-test('a log cut in half is told with how much is missing and since when, and is kept', async () => {
+test('a log cut in half is reported with the number and time of missing records, and is kept', async () => {
   const { dir, wal } = copyOf(killed)
   truncateSync(wal, halfOfTheCommits())
   const damaged = readFileSync(wal)
@@ -181,7 +181,7 @@ test('a log cut in half is told with how much is missing and since when, and is 
 
 /** Promise 2.2: Damage anywhere in the write-ahead log is reported. */
 test(
-  'wherever a log is cut, lost or changed in a bit, what is missing is told and no id is given twice',
+  'any cut, loss or flipped bit of the log is reported, and no id is used twice',
   LONG,
   async () => {
     const size = readFileSync(join(killed, 'cairn.db-wal')).length
@@ -206,7 +206,7 @@ test(
       const { dir, wal, db } = copyOf(killed)
       damage(wal)
       const found = await judge(dir).catch((error: unknown) =>
-        // Without its log the file may be no whole database.
+        // Without its log the file may be an incomplete database.
         error instanceof DamagedStore && error.message.includes(db) ? [] : [String(error)],
       )
       problems.push(...found.map(problem => `${what}: ${problem}`))
@@ -217,7 +217,7 @@ test(
   },
 )
 
-test('an older copy that was put in place of the database is told as a loss', async () => {
+test('an older copy of the database is reported as a loss', async () => {
   const { dir, db, wal } = copyOf(killed)
   for (const [name, path] of Object.entries({ 'cairn.db': db, 'cairn.db-wal': wal }))
     cpSync(join(moments[9] ?? '', name), path)
@@ -225,7 +225,7 @@ test('an older copy that was put in place of the database is told as a loss', as
   expect(await judge(dir)).toEqual([])
 })
 
-test('a second loss is told as a second one, and readers of either are known', async () => {
+test('a second loss is reported separately, and readers of either are detected', async () => {
   const { dir, wal } = copyOf(killed)
   truncateSync(wal, halfOfTheCommits())
   const first = await open(dir)
@@ -248,7 +248,7 @@ test('a second loss is told as a second one, and readers of either are known', a
 })
 
 /** Promise 8.6: A log that lost its end discards the snapshots of it. */
-test('a loss takes the snapshots with it: what they were folded from may be gone', async () => {
+test('a loss discards the snapshots, because their events may be gone', async () => {
   const { dir } = copyOf(killed)
   const { store } = await open(dir)
   await store.saveSnapshot('quiet', { version: 'v', last_id: 1, body: '{}' })
@@ -263,7 +263,7 @@ test('a loss takes the snapshots with it: what they were folded from may be gone
   await after.close()
 })
 
-test('a mark that cannot be read, or of another store, is told and made anew', async () => {
+test('an unreadable or foreign mark is reported and created again', async () => {
   const { dir, mark } = copyOf(killed)
   writeFileSync(mark, 'garbage')
   const unreadable = await open(dir)
@@ -278,7 +278,7 @@ test('a mark that cannot be read, or of another store, is told and made anew', a
   expect(sound.told).toEqual([])
 })
 
-test('a database that is gone is told, and a new store begins', async () => {
+test('a missing database is reported, and a new store is created', async () => {
   const { dir, db, wal } = copyOf(killed)
   for (const file of [db, wal, join(dir, 'cairn.db-shm')]) rmSync(file, { force: true })
   const { store, told } = await open(dir)
@@ -292,7 +292,7 @@ test('a database that is gone is told, and a new store begins', async () => {
   await store.close()
 })
 
-test('a mark that cannot be written is told once, and the store works', async () => {
+test('a mark that cannot be written is reported once, and the store works', async () => {
   const { dir, mark } = copyOf(killed)
   rmSync(mark)
   mkdirSync(mark)
@@ -305,7 +305,7 @@ test('a mark that cannot be written is told once, and the store works', async ()
   ])
 })
 
-/** Garbage in the database itself, with everything in it. */
+/** Garbage in the database file itself, which contains everything. */
 const settled = join(root, 'settled')
 beforeAll(async () => {
   cpSync(killed, settled, { recursive: true })
@@ -324,7 +324,7 @@ const whole: [what: string, bytes: (sound: Buffer) => Buffer][] = [
   ],
 ]
 test.each(whole)(
-  'a database that holds %s is refused with a sentence, and left as it is',
+  'a database that contains %s is rejected with the reason, and left unchanged',
   async (_what, bytes) => {
     const { dir, db } = copyOf(settled)
     const garbage = bytes(readFileSync(db))
@@ -339,7 +339,7 @@ test.each(whole)(
   },
 )
 
-test('garbage in any page is refused at the start, or harms nothing', async () => {
+test('garbage in any page is rejected at the start, or is harmless', async () => {
   const sound = readFileSync(join(settled, 'cairn.db'))
   const page = sound.readUInt16BE(16)
   const pages = oneIn(
@@ -367,6 +367,6 @@ test('garbage in any page is refused at the start, or harms nothing', async () =
   }
   tally('damaged store', pages.length, problems.length)
   expect(problems).toEqual([])
-  // A few pages may all be harmless ones.
+  // In a small sample all pages may be harmless ones.
   expect(refused).toBeGreaterThan(RUN_ALL ? pages.length / 2 : 0)
 })

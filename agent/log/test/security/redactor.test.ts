@@ -1,4 +1,4 @@
-/** Contract 2.5 and 11.5: the forms in which a secret was tried to be carried past the redactor. */
+/** Contract 2.5 and 11.5: disguised forms of secrets that must not pass the redactor. */
 import { generateKeyPairSync } from 'node:crypto'
 import { createRedactor, REDACTED } from '@cairn/log'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ const redact = createRedactor(KNOWN)
 const through = (text: string): string =>
   (JSON.parse(redact(JSON.stringify({ text }))) as { text: string }).text
 
-/** Not one of them is written here as it is used, so that this file is not one of its own findings. */
+/** No secret is written here literally, so that this file does not trigger secret scanners. */
 const random = (
   length: number,
   alphabet = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789',
@@ -28,7 +28,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.expor
 const block = (label: string, body: string) => `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----`
 const basic = (pair: string) => Buffer.from(pair).toString('base64')
 
-/** What was tried: the text, and the part of it that must not come out. */
+/** Each attempt: the text, and the part of it that must not come out. */
 const FORMS: Record<string, readonly [text: string, secret: string]> = {
   "the server's own signing key": [JSON.stringify(jwk), jwk.d],
   'the same, pretty, in JSON within JSON': [JSON.stringify({ out: JSON.stringify(jwk, null, 2) }), jwk.d],
@@ -130,7 +130,7 @@ const FORMS: Record<string, readonly [text: string, secret: string]> = {
   'a known secret': [`it is ${KNOWN[0]}!`, KNOWN[0] as string],
 }
 
-/** Nobody can find these: docs/secrets.md says so. */
+/** These cannot be found: docs/secrets.md documents that. */
 const ENCODED: Record<string, string> = {
   base64: Buffer.from(KNOWN[0] as string).toString('base64'),
   percent: [...(KNOWN[0] as string)].map(each => `%${each.charCodeAt(0).toString(16)}`).join(''),
@@ -144,7 +144,7 @@ const ENCODED: Record<string, string> = {
  * documented.
  */
 test.each(Object.entries(FORMS))(
-  '%s is taken out, in plain text and in JSON within it',
+  '%s is removed, in plain text and in JSON within it',
   (_, [text, secret]) => {
     for (const sample of [text, `before\n${text}\nafter`, JSON.stringify({ stdout: text })])
       expect(through(sample)).not.toContain(secret)
@@ -152,14 +152,14 @@ test.each(Object.entries(FORMS))(
   },
 )
 
-test('the count of what was tried', () => {
+test('no disguised form passes the redactor', () => {
   const passed = Object.values(FORMS).filter(([text, secret]) => through(text).includes(secret))
   tally('redactor, forms of secrets', Object.keys(FORMS).length, passed.length)
   expect(passed).toEqual([])
 })
 
 test.each(Object.entries(ENCODED))(
-  'a known secret in another form passes, as the docs say: %s',
+  'an encoded known secret passes, as documented: %s',
   (_, text) => {
     expect(through(text)).toBe(text)
   },
@@ -187,7 +187,7 @@ test.each(Object.entries(COLOURED))('a control sequence of a terminal hides no s
   expect(passed).toEqual([])
 })
 
-test('control sequences stay where there is no secret', () => {
+test('control sequences stay in text without a secret', () => {
   const text = `${ESC}[32m+ a line${ESC}[0m and ${ESC}]0;title\u0007 more, task_id, path-1`
   for (const sample of [text, JSON.stringify({ output: text })]) expect(through(sample)).toBe(sample)
   expect(asArguments(`echo '${ESC}[32m${GITHUB}${ESC}[0m'; touch made`)).toBe(
@@ -195,7 +195,7 @@ test('control sequences stay where there is no secret', () => {
   )
 })
 
-test('members of the JSON itself are judged by their names', () => {
+test('members of the JSON itself are redacted by their names', () => {
   const value = {
     jwk: { ...jwk },
     login: { user: 'ada', password: 'p@$$ w0rd'.replace(' ', '') },
@@ -212,7 +212,7 @@ test('members of the JSON itself are judged by their names', () => {
   })
 })
 
-test('code, prose and placeholders are not ruined', () => {
+test('code, prose and placeholders stay unchanged', () => {
   const samples = [
     'const password = readPassword(1)',
     'password: string',
@@ -256,7 +256,7 @@ test('code, prose and placeholders are not ruined', () => {
 
 // ---- arguments of a call
 
-/** What a rule may take out of arguments: no space, quote or sign that a shell acts on. */
+/** What a rule may remove from arguments: no space, quote or sign that a shell interprets. */
 const SAFE = '[A-Za-z0-9._~%+/=,:^@-]'
 const escape = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 /** Whether `shown` is `whole` with nothing missing but known secrets and single words, each marked. */
@@ -276,7 +276,7 @@ const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.expor
 const asArguments = (command: string): string =>
   (JSON.parse(redact(JSON.stringify({ command }), 'arguments')) as { command: string }).command
 
-test('in arguments a key marker hides no command, with an end or without one', () => {
+test('in arguments a key marker hides no command, with or without an end', () => {
   for (const command of [
     'echo ok; : -----BEGIN X PRIVATE KEY-----; touch hidden',
     'echo ok; : -----BEGIN X PRIVATE KEY-----\ntouch hidden\n',
@@ -291,7 +291,7 @@ test('in arguments a key marker hides no command, with an end or without one', (
     expect(asArguments(command)).toBe(command)
 })
 
-test('in arguments the lines of a real key go, and what stands around them stays', () => {
+test('in arguments the lines of a real key are removed, and the text around them stays', () => {
   const command = `cat > key.pem <<'END'\n${key}END\nchmod 600 key.pem; ssh -i key.pem host`
   const shown = asArguments(command)
   const lines = key.split('\n').filter(line => line.replaceAll('=', '').length >= 24)
@@ -334,7 +334,7 @@ const piece = fc.oneof(
 const hostile = fc.array(piece, { maxLength: 12 }).map(parts => parts.join(''))
 
 /** Promise 2.5: In call arguments the redactor hides only known secrets and single words. */
-test('property: of arguments nothing is hidden but known secrets and single words, whatever stands around them', () => {
+test('property: in arguments only known secrets and single words are hidden, in any context', () => {
   const tries = rounds(3000, 100_000)
   let hidden = 0
   fc.assert(
@@ -348,7 +348,7 @@ test('property: of arguments nothing is hidden but known secrets and single word
   tally('redactor, arguments that hide a command', tries, hidden)
 })
 
-test('property: what was redacted once is redacted', () => {
+test('property: redacting twice changes nothing', () => {
   fc.assert(
     fc.property(
       fc.oneof(hostile, fc.json()),
