@@ -87,7 +87,7 @@ test.each([
   }
 })
 
-test('an action is completed, a completion notice is acknowledged, and an item is marked as read', async () => {
+test('an action is completed, a completed task acknowledged, and an item marked as read', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const item = await raise(service, id, action())

@@ -59,7 +59,7 @@ test.each<[string, CallInit, number, string]>([
 test.each([
   ['an empty text', ''],
   ['spaces and line ends', ' \n\t\u00a0\u3000'],
-  ['what has no width', '\u200b\u2060\ufeff'],
+  ['characters without width', '\u200b\u2060\ufeff'],
 ])('a message, a goal or a rubric of %s is rejected and writes nothing', async (_, blank) => {
   const id = await shared.newSession()
   const goal = { type: 'user.define_outcome', description: 'd', rubric: { type: 'text', content: 'c' } }

@@ -48,7 +48,7 @@ test.each([
     ['session s: its last event is 4, its row says 5'],
   ],
   [
-    'a delta pruned without a note',
+    'a delta pruned without a record',
     'DELETE FROM events WHERE id = 2',
     ['session s: 1 events are missing, 0 were pruned'],
   ],
@@ -63,7 +63,7 @@ test.each([
     ['session s: event 1 holds the record of another event'],
   ],
   [
-    'a record that is no JSON',
+    'a record that is not JSON',
     `UPDATE events SET json = 'x' WHERE id = 2`,
     ['session s: event 2 is not JSON'],
   ],
@@ -73,7 +73,7 @@ test.each([
     ['session s: event 2 is an llm.delta that pruning would never find'],
   ],
   [
-    'events of nobody',
+    'events without a session',
     `UPDATE events SET session_key = 99 WHERE id = 5`,
     ['session s: its last event is 4, its row says 5', '1 events are in no log'],
   ],

@@ -50,7 +50,7 @@ test('a reserved type has no writer: neither the producer nor the type compiles'
 })
 
 /** Promise 16.1: Cairn validates a payload exactly on write and loosely on read. */
-test('a read ignores unknown keys and returns a record whatever its payload became', () => {
+test('a read ignores unknown keys and returns a record even if its payload is invalid', () => {
   const line = JSON.stringify({
     id: 3,
     session_id: 's',

@@ -137,10 +137,10 @@ test('time spent waiting for a resume does not count as silence', async () => {
 })
 
 test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
-  ['no worker has a place for it', () => Promise.resolve()],
+  ['no runner has claimed it', () => Promise.resolve()],
   ['it is paused', async desk => pauseSession(desk.deps, CHILD)],
   [
-    'a person has to answer it',
+    'it waits for an answer of a person',
     async desk => {
       const fence = await claimChild(desk)
       const { event } = createQuestionItem(desk.deps, {
@@ -151,7 +151,7 @@ test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
     },
   ],
   [
-    'it waits for a child of its own',
+    'it waits for its own child',
     async desk => {
       const fence = await claimChild(desk)
       const child = await desk.store.getSession(CHILD)

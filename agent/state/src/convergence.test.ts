@@ -43,16 +43,16 @@ function run(settings: ResearchSettings, harvests: readonly (readonly Scored[])[
 
 test.each<[what: string, settings: ResearchSettings, harvests: Scored[][], reached: (string | null)[]]>([
   ['warns at three', report, [[10, 10, 10]], ['warn']],
-  ['says each once', report, [[10], [10], [10], [10], [10], [10]], [null, null, 'warn', null, 'shift', null]],
-  ['says only the highest of several', report, [[1, 1, 1, 1, 1, 1, 1, 1]], ['stop']],
-  ['does not go back to a lower one', report, [[1, 1, 1, 1, 1], [1]], ['shift', null]],
-  ['begins anew after one that improves', report, [[1, 1, 1], [90], [1, 1, 1]], ['warn', null, 'warn']],
-  ['says nothing where the last of many improves', report, [[1, 1, 1, 1, 90]], [null]],
-  ['counts those that failed', report, [['failed', 'failed', 'failed']], ['warn']],
-  ['does not count those that nobody could score', report, [[null, 10, null, 10, null]], [null]],
-  ['takes a smaller number for better', metric('min'), [[5, 4, 3, 3, 3, 3]], ['warn']],
-  ['asks for more than the margin', metric('max', 1), [[5, 6, 6, 6]], ['warn']],
-  ['lets a slow creep count as none', metric('max', 1), [[5, 5.5, 6, 5.9]], ['warn']],
+  ['reports each level once', report, [[10], [10], [10], [10], [10], [10]], [null, null, 'warn', null, 'shift', null]],
+  ['reports only the highest of several levels', report, [[1, 1, 1, 1, 1, 1, 1, 1]], ['stop']],
+  ['does not return to a lower level', report, [[1, 1, 1, 1, 1], [1]], ['shift', null]],
+  ['restarts after an improvement', report, [[1, 1, 1], [90], [1, 1, 1]], ['warn', null, 'warn']],
+  ['reports nothing if the last of many improves', report, [[1, 1, 1, 1, 90]], [null]],
+  ['counts failed branches', report, [['failed', 'failed', 'failed']], ['warn']],
+  ['does not count branches without a score', report, [[null, 10, null, 10, null]], [null]],
+  ['treats a smaller value as better in direction min', metric('min'), [[5, 4, 3, 3, 3, 3]], ['warn']],
+  ['requires more than the margin', metric('max', 1), [[5, 6, 6, 6]], ['warn']],
+  ['does not count a slow creep as an improvement', metric('max', 1), [[5, 5.5, 6, 5.9]], ['warn']],
 ])('convergence %s', (_, settings, harvests, reached) => {
   expect(run(settings, harvests).reached).toEqual(reached)
 })

@@ -55,14 +55,14 @@ const second: Written[] = [
 ]
 
 test.each<[string, Written[]]>([
-  ['two rounds, the second of which satisfies', [...second, end(2, 'satisfied', 9), session('complete')]],
+  ['two rounds, with the second one satisfied', [...second, end(2, 'satisfied', 9), session('complete')]],
   [
-    'a pause while it was graded, and a resume',
+    'a pause during the evaluation, and a resume',
     [...begun, start(0), paused, end(1, 'needs_revision'), session('complete'), session('resume'), resumed],
   ],
-  ['a stop that takes the grading with it', [...begun, start(0), paused, session('stopped')]],
-  ['one that lost its evaluator and waits for a person', [...begun, start(0), session('fail')]],
-  ['a session that was paused while it was graded', [...begun, start(0), session('pause')]],
+  ['a stop that ends the evaluation', [...begun, start(0), paused, session('stopped')]],
+  ['a mission that lost its evaluator and waits for a person', [...begun, start(0), session('fail')]],
+  ['a session that was paused during the evaluation', [...begun, start(0), session('pause')]],
   ['a cancel that ended its worker', [...begun, spawned, failed, cancelled(), session('stopped')]],
   ['a cancel that left its worker', [...begun, spawned, cancelled(false), session('stopped')]],
   ['a mission after another', [...graded('satisfied'), defined, told('mission_kickoff')]],

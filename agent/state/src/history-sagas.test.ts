@@ -68,11 +68,11 @@ test.each<[string, string, SessionEvent[]]>([
     [start, ...done('a'), pause, ...undone('a', 'a'), report(['a']), end('compensated')],
   ],
   [
-    'steps undone in the order they were done',
+    'steps undone in the order of their execution',
     'step a is undone before b',
     [start, ...done('a', 'b'), pause, ...undone('a', 'b'), report(['b', 'a']), end('compensated')],
   ],
-  ['an undo that nothing fired', 'no rollback is due', [start, ...done('a'), ...undone('a')]],
+  ['an undo without a cause', 'no rollback is due', [start, ...done('a'), ...undone('a')]],
   [
     'a failed undo that is not listed',
     'failed_steps does not',
@@ -88,21 +88,21 @@ test.each<[string, string, SessionEvent[]]>([
   ],
   ['an empty failed_steps', 'present but empty', [start, pause, report([], []), end('compensated')]],
   [
-    'a step left as it is',
+    'a step that was not undone',
     'neither undone nor listed',
     [start, ...done('a'), pause, report([]), end('compensated')],
   ],
   [
-    'an end of the wrong status',
+    'an end with the wrong status',
     'ends as committed, expected compensated',
     [start, pause, report([]), end('committed')],
   ],
   [
-    'a turn that goes on first',
+    'a turn that continues first',
     'a turn continues',
     [start, pause, make('tool.call'), report([]), end('compensated')],
   ],
-  ['a rollback that never came', 'was not rolled back', [start, pause]],
+  ['a missing rollback', 'was not rolled back', [start, pause]],
 ])('reports %s', (_, what, events) => {
   expect(judge(events)).toEqual(expect.arrayContaining([expect.stringContaining(what)]))
 })

@@ -146,7 +146,7 @@ describe('the summary of a turn', () => {
   const check = (input_tokens: number, current: boolean) =>
     checkHistory(log(summed(input_tokens)), { current }).filter(found => found.includes('turn.summary'))
 
-  test('counts the usage of its turn, whatever started the turn', () => {
+  test('counts the usage of its turn, whether a message or another event started it', () => {
     expect(check(2, true)).toEqual([])
     expect(check(0, true)).toEqual([
       expect.stringContaining('input_tokens is 0, and the events of its turn sum to 2'),
@@ -204,10 +204,10 @@ describe('an answered question', () => {
 
   test.each<[what: string, lines: Line[], says: string]>([
     ['is answered twice', [answer, answer], 'had its result before'],
-    ['is answered when its call is over', [cancelled, answer], 'had its result before'],
+    ['is answered after its call has ended', [cancelled, answer], 'had its result before'],
     ['gets two results', [answer, written, written], 'had its result before'],
     ['gets a result after the model was called again', [answer, ...rest, written], 'had its result before'],
-    ['gets another result than the answer', [answer, cancelled], 'not what was answered'],
+    ['gets a result that differs from the answer', [answer, cancelled], 'not what was answered'],
   ])('is reported if it %s', (_, lines, says) => {
     expect(checkHistory(log([...asked, ...lines])).join('\n')).toContain(says)
   })
@@ -219,14 +219,14 @@ describe('reports the violation when', () => {
     ['a result comes twice', inserted(INDEX.result, result('c')), 'had its result before'],
     ['a tool ran without its call on disk', without(INDEX.call), 'ran without tool.call'],
     ['a result is missing', without(INDEX.result), 'no result'],
-    ['nobody asked for the call', inserted(INDEX.result, call('d')), 'no answer of the model made this call'],
+    ['the model did not ask for the call', inserted(INDEX.result, call('d')), 'no answer of the model made this call'],
     ['the turn has no wake', without(INDEX.wake), 'no worker is awake'],
     [
       'a stopped turn starts something',
       inserted(INDEX.response, ['session.stopped', { reason: 'user' }]),
       'no worker is awake',
     ],
-    ['the answer answers nothing', without(INDEX.request, INDEX.delta), 'answers no call'],
+    ['an answer has no request', without(INDEX.request, INDEX.delta), 'answers no call'],
     [
       'an iteration is skipped',
       without(INDEX.request, INDEX.delta, INDEX.response, INDEX.call, INDEX.result, INDEX.summary),
@@ -261,14 +261,14 @@ describe('reports the violation when', () => {
       'a denied tool ran',
     ],
     [
-      'an approval is used that nobody gave',
+      'an approval is used that was not given',
       inserted(INDEX.call, [
         'policy.allowed',
         { tool_name: 'note', reason: 'human approval', tool_call_id: 'c' },
       ]),
       'than were approved',
     ],
-    ['data does not fit', inserted(INDEX.result, ['todo.updated', {}]), 'does not fit'],
+    ['data does not match the contract', inserted(INDEX.result, ['todo.updated', {}]), 'does not fit'],
   ]
   test.each(cases)('%s', (_, lines, says) => {
     expect(checkHistory(log(lines)).join('\n')).toContain(says)
@@ -345,19 +345,19 @@ test.each<[string, Line[], RegExp]>([
     /iteration is 1, expected 0/,
   ],
   [
-    'an answer that is none',
+    'a response id that is not an answer',
     [...graded('needs_revision').slice(0, 7), spanStart(0, 5)],
     /does not name an earlier llm.response/,
   ],
   ['a second verdict', [...graded('needs_revision'), spanEnd(1, 8, 'satisfied')], /its span is not open/],
   [
-    'a continuation without a verdict that asks for it',
+    'a continuation without a verdict that requires it',
     [...graded('satisfied'), goOn(9), again],
     /no verdict of the active goal requires it/,
   ],
   ['a continuation without its message', [...revised.slice(0, -1), wake], /followed by its message/],
   [
-    'a clear that names what is not there',
+    'a clear of a missing goal',
     [...graded('satisfied'), ['outcome.cleared', outcome]],
     /clears o, but the current goal is none/,
   ],

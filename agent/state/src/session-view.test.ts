@@ -171,7 +171,7 @@ test('an interrupted turn leaves no answer in the streaming state', () => {
   ).toMatchObject([{ content: 'half', streaming: false }])
 })
 
-test('failures, crashes and recoveries appear as notices in the chat', () => {
+test('failures, crashes and recoveries appear in the chat', () => {
   const view = fold(
     [
       'session.fail',
@@ -289,7 +289,7 @@ test('a message that a stop left unanswered is marked, and an answered one is no
   ])
 })
 
-test('a goal that ends adds a notice to the conversation, and one that continues does not', () => {
+test('a goal that ends adds a line to the conversation, and one that continues does not', () => {
   const verdict = (result: 'blocked' | 'needs_revision' | 'satisfied'): Entry => [
     'span.outcome_evaluation_end',
     {

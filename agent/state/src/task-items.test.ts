@@ -158,7 +158,7 @@ test('a failed task cancels the tasks that depend on it', () => {
   expect(linesOf(view)).toEqual(['error: Task failed after 1 attempt: lay the ground'])
 })
 
-test('a cancelled task and its dependents show that, whoever cancelled it', () => {
+test('a task cancelled by any cause, and its dependents, are shown as cancelled', () => {
   const byWorker = fold(...HOUSE, failed('ground', 1, { cause: 'cancelled', cancelled_tasks: ['walls'] }))
   const byTool = fold(
     ...HOUSE,
@@ -178,7 +178,7 @@ test('a cancelled task and its dependents show that, whoever cancelled it', () =
   expect(linesOf(byWorker)).toEqual(['info: Task cancelled: lay the ground'])
 })
 
-test('events of a task that the log did not create add a notice and no card', () => {
+test('events of a task that the log did not create add a line and no card', () => {
   const view = fold(
     blocked('x'),
     ['task.failed', { task_id: 'x', attempt_count: 2, error: 'no', cancelled_tasks: [] }],

@@ -17,16 +17,16 @@ const judge = (root: Written[], run: Written[]): string =>
 const gate: Written = ['inbox.governance_gate', { tool_call_id: 'c', tool_name: 'note' }]
 
 test.each<[string, Written[], Written[]]>([
-  ['a run that succeeded', [result('success')], [end()]],
-  ['one without an answer', [result('empty')], [end()]],
-  ['one that failed', [result('failed')], [fail]],
-  ['one that was stopped', [result('cancelled')], [end('stopped')]],
+  ['a successful run', [result('success')], [end()]],
+  ['a run without an answer', [result('empty')], [end()]],
+  ['a failed run', [result('failed')], [fail]],
+  ['a stopped run', [result('cancelled')], [end('stopped')]],
   [
-    'one that waits for a person',
+    'a run that waits for a person',
     [],
     [['tool.call', { tool_call_id: 'c', name: 'note', arguments: {} }], gate],
   ],
-  ['one that is paused', [], [['session.pause', { reason: 'paused by user' }]]],
+  ['a paused run', [], [['session.pause', { reason: 'paused by user' }]]],
 ])('sound: %s', (_, root, run) => {
   expect(judge(root, run)).toBe('')
 })

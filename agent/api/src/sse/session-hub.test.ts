@@ -30,7 +30,7 @@ function fakeConnection(): Sink & { ids: number[]; setRoom(has: boolean): void }
   return connection
 }
 
-test('each reader gets every event after its cursor once, for any order of commits, reads, joins and full sockets', async () => {
+test('each reader gets every event after its cursor once, in any order of commits, joins and full sockets', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('commit' as const), count: fc.integer({ min: 1, max: 300 }) }),
     fc.record({

@@ -125,7 +125,7 @@ test(
     expect(view.socket.destroyed).toBe(false)
     for (const socket of [...kept.splice(0), view.socket]) socket.destroy()
     stream.close()
-    // No broken connection keeps a descriptor; what remains are the connections of \`fetch\`.
+    // No broken connection keeps a descriptor; what remains are the connections of `fetch`.
     await expect.poll(connections).toBeLessThanOrEqual(AT_ONCE + 1)
     process.off('uncaughtExceptionMonitor', watch)
     const errors = service.logged.filter(({ level }) => level === 'error')

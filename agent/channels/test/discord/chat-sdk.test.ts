@@ -58,7 +58,7 @@ const MESSAGES: Record<string, () => Fields> = {
   'a message with files': () =>
     said('read', { attachments: [attachment, { ...attachment, filename: 'b.txt' }] }),
   'a message of a bot': () => said('beep', { author: { ...BOB, bot: true } }),
-  'a message of somebody without a display name': () => said('hi', { author: { ...BOB, global_name: null } }),
+  'a message of a user without a display name': () => said('hi', { author: { ...BOB, global_name: null } }),
 }
 
 test.each(Object.entries(MESSAGES))('Cairn and the Chat SDK read %s alike', async (_name, make) => {

@@ -194,7 +194,7 @@ test('a rejected password breaks the connection after three attempts and is repo
   expect(bench.mailbox.logins()).toBe(0)
 })
 
-test('temporary rejections are retried, permanent ones are failed deliveries, and lost answers resend under one id', async () => {
+test('temporary rejections are retried, permanent ones fail the delivery, lost answers resend under one id', async () => {
   const bench = await startEmail()
   const { store, post, write, shown, open, advance } = bench
   await open()

@@ -92,7 +92,7 @@ test('a forged From grants no permission, and an email that fails its domain’s
   await settled(bench)
   expect(await sessionsOf(store)).toHaveLength(1)
   expect((await logOf(store, session!.id)).length).toBe(before)
-  // Ann gets no email about it: that address got a notice within the day.
+  // Ann gets no email about it: that address already got one within the day.
   expect(post.got).toHaveLength(3)
 })
 

@@ -99,7 +99,7 @@ test.each(written)('$way: a repeated message is stored once', async ({ open }) =
 })
 
 /** Promise 15.6: On every platform a stranger reaches no session and guesses no pairing code. */
-test.each(written)('$way: a stranger is told once how to link an account, and guesses no code', async ({ open }) => {
+test.each(written)('$way: a stranger gets link instructions once, and guesses no code', async ({ open }) => {
   const place = await begin(open, { access: 'linked' })
   const { stage, store, users } = place
   for (const text of ['hello', '/status', '/new', '/stop', 'again']) await place.comes(() => stage.say(text))

@@ -68,7 +68,7 @@ test('a repeated webhook request is accepted once, even with concurrent repetiti
 
 /** Promise 15.6: A stranger reaches no session through a webhook. */
 test.each(['linked', 'allowlist'] as const)(
-  'with access %s a stranger is told once how to link an account, and reaches no session',
+  'with access %s a stranger gets link instructions once, and reaches no session',
   async access => {
     const bench = await makeBench('sqlite', { access, allow: ['U2'] })
     const { callback, start, store } = bench

@@ -66,7 +66,7 @@ test.each([
   ])
 })
 
-test('a message without a mention is no event for the Chat SDK, and Cairn drops it', () => {
+test('a message without a mention is not an event for the Chat SDK, and Cairn drops it', () => {
   const { theirs, ours } = read(
     envelope({ ...message, channel: 'C1', channel_type: 'channel', text: 'among ourselves' }),
   )

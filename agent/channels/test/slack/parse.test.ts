@@ -81,9 +81,9 @@ test('a button action has the author, chat, message and value that the Chat SDK 
 test.each([
   ['as it came', {}, 'ok'],
   ['with another secret', { secret: 'other' }, 'refused'],
-  ['of six minutes ago', { at: Date.now() - 360_000 }, 'refused'],
-  ['of six minutes from now', { at: Date.now() + 360_000 }, 'refused'],
-  ['of four minutes ago', { at: Date.now() - 240_000 }, 'ok'],
+  ['from six minutes ago', { at: Date.now() - 360_000 }, 'refused'],
+  ['dated six minutes from now', { at: Date.now() + 360_000 }, 'refused'],
+  ['from four minutes ago', { at: Date.now() - 240_000 }, 'ok'],
 ])('a signature %s gets the verdict of the Chat SDK', async (_name, how, verdict) => {
   const { raw, headers } = signedBySlack(BODIES['a mention'], how)
   const ours = (): void => verifySignature(SIGNING_SECRET, raw, headers, Date.now())

@@ -78,8 +78,8 @@ test('a mention inside a thread includes the messages above it, once', async () 
 })
 
 test.each([
-  ['refuses it for good', [{ error: 'missing_scope' }], false],
-  ['is away for a moment', [{ status: 503 }], true],
+  ['permanently refuses', [{ error: 'missing_scope' }], false],
+  ['temporarily fails', [{ status: 503 }], true],
 ] as const)('a mention is accepted if Slack %s to read the thread', async (_how, faults, isRead) => {
   const { slack, bench, give, tsOf } = await startSlack()
   const root = tsOf(await slack.say('bob', slack.talk, 'above'))

@@ -51,9 +51,9 @@ const shown = (inbound: ReturnType<typeof ours>): Fields => ({
 
 const MESSAGES: Record<string, Fields> = {
   'a direct message': { text: 'hello *there*' },
-  'a message of somebody without a last name': { from: BOB, text: 'hello' },
+  'a message of a user without a last name': { from: BOB, text: 'hello' },
   'a message in a topic': { ...TOPIC, text: 'hello' },
-  'an answer to the bot in a group': {
+  'a reply to the bot in a group': {
     chat: GROUP,
     text: 'yes',
     reply_to_message: { message_id: 4, date: 1, chat: GROUP, from: { ...ME, is_bot: true }, text: '?' },
@@ -61,7 +61,7 @@ const MESSAGES: Record<string, Fields> = {
   'a picture with a caption': { photo: [file({ file_size: 1 }), file()], caption: 'look' },
   'a document': { document: file({ file_name: 'a.txt', mime_type: 'text/plain' }), caption: 'read' },
   'a voice message': { voice: file({ duration: 1, mime_type: 'audio/ogg' }), caption: 'listen' },
-  'an animation, which comes as a document too': {
+  'an animation, which Telegram also sends as a document': {
     animation: file({ mime_type: 'video/mp4' }),
     document: file(),
     caption: 'x',

@@ -209,7 +209,7 @@ export function defineAccounts({ open }: Bench): void {
     expect((await accounts.getLogin('b'))?.revoked_at).toBe(78)
   })
 
-  test('one of many concurrent requests with one key starts', async () => {
+  test('only one of many concurrent requests with the same key starts', async () => {
     const { store } = await open()
     const begun = await Promise.all(
       Array.from({ length: 20 }, () => store.accounts.beginIdempotent('k', 'p', 'body')),

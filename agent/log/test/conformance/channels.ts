@@ -164,7 +164,7 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.delivery(id)).toMatchObject({ state: 'sent', platform_message_id: 'm' })
   })
 
-  test('a notice is planned once and due until it is settled', async () => {
+  test('a channel message without an event is planned once and due until it is settled', async () => {
     const { store } = await open()
     const { channels } = store
     const fence = await fenceOf(store)

@@ -87,7 +87,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
-  test('a new child is claimed with its link, and its end settles the link and tells the parent in one commit', async () => {
+  test('a new child is claimed with its link, and its end settles the link and writes to the parent atomically', async () => {
     const { store, clock } = await openRoot()
     await spawn(store, 'child')
     const [claim] = await store.claim('w', 10, 60_000)

@@ -157,7 +157,7 @@ function take(step: Step, account: Account, id: string, session_id: string): Com
       const item = open.shift()
       if (item === undefined) return null
       const rows: RowChange[] = [{ do: 'inbox.answer', id: item.id, decision: 'x', status: 'responded' }]
-      // A decision on a proposal notifies nobody.
+      // A decision on a proposal sends no message.
       if (item.kind === 'proposal') return at([], { rows })
       heard()
       return at([item.kind === 'question' ? answered(item.id) : say('decided')], { rows, reopen: REOPENED })
