@@ -55,14 +55,14 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
   'CONNECT opens no tunnel': async () => {
     expect(await ask('CONNECT 127.0.0.1:22')).not.toMatch(/^HTTP\/1\.1 2/)
   },
-  'an upgrade to a WebSocket is rejected': async () => {
+  'an upgrade to a WebSocket is not accepted': async () => {
     const text = await ask(
       'GET /healthz',
       'Upgrade: websocket\r\nSec-WebSocket-Key: dGVzdHRlc3R0ZXN0dGVzdA==\r\nSec-WebSocket-Version: 13\r\n',
     )
     expect(text).not.toContain(' 101 ')
   },
-  'an upgrade to HTTP/2 is ignored': async () => {
+  'an upgrade to HTTP/2 is not accepted': async () => {
     expect(await ask('GET /healthz', 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n')).not.toContain(' 101 ')
   },
   'an absolute target of another host is treated as its path': async () => {

@@ -13,7 +13,7 @@ const PASSWORD = 'correct horse battery'
 const logIn = (service: Service, password: string, email = 'admin@example.org') =>
   service.call('/v1/auth/login', { method: 'POST', token: null, body: { email, password } })
 
-/** Promise 4.4: Setting the clock locks nobody out and lifts no rate limit. */
+/** Promise 4.4: Setting the clock locks out no user and lifts no rate limit. */
 test.each(CLOCK_STEPS_MS)('setting the clock by %d ms locks no user out', async step => {
   await using service = await startService({
     config: { limits: { requests_per_minute: 60 } },

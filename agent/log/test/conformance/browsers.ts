@@ -51,7 +51,7 @@ export function defineBrowsers({ open: openStore }: Bench): void {
   })
 
   /** Promise 14.19: On each store one person drives a browser at a time. */
-  test('one user controls a browser at a time, and a controlled browser is closed only by its holder', async () => {
+  test('one user controls a browser at a time, and a close must name the current holder', async () => {
     const { store, clock } = await begin()
     await act(store, open('one'), control('one', null, 'alice'))
     const holder = { user_id: 'alice', since: clock.now(), until: clock.now() + 500 }
