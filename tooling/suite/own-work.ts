@@ -51,8 +51,8 @@ export function listProcesses(): ProcessTimes[] {
   }
   return names.flatMap(name => {
     try {
-      // The name in field 2 may contain spaces. Of the rest, field 4 is the parent, 14 to 17 are utime, stime,
-      // cutime and cstime, 22 is the start time.
+      // The name in field 2 may contain spaces. Field 4 is the parent, 14 to 17 are utime, stime, cutime and
+      // cstime, 22 is the start time.
       const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')

@@ -56,36 +56,39 @@ test('a gate is decided once, and a second answer returns the first decision', a
 test.each([
   [true, [200, undefined]],
   [false, [403, 'people_decide']],
-])('with service_accounts_decide %s a decision of a service account returns %j', async (allowed, expected) => {
-  await using service = await startService({ config: { governance: { service_accounts_decide: allowed } } })
-  const { id: robot, token } = await service.addServiceAccount()
-  const id = await service.newSession(token, '/v1/api/sessions')
-  const item = await raise(service, id, gate())
-  const answer = (token: string, body: unknown) =>
-    service.call(`/v1/api/inbox/${item}/respond`, { method: 'POST', token, body })
-  for (const decision of ['approve', 'reject']) {
-    const { status, json } = await answer(token, { decision })
-    if (decision === 'approve') expect([status, json.code]).toEqual(expected)
-    else expect(status).toBe(allowed ? 409 : 403)
-    if (!allowed) expect(json.detail).toContain('governance.service_accounts_decide')
-  }
-  const { json: shown } = await service.call(`/v1/inbox/${item}`)
-  expect([shown.status, shown.decided_by_service_account_id]).toEqual(
-    allowed ? ['responded', robot] : ['pending', undefined],
-  )
-  if (!allowed) {
-    const { json: byPerson } = await answer(service.adminToken, { decision: 'approve' })
-    expect([byPerson.decision, byPerson.decided_by_user_id]).toEqual(['approve', service.admin.id])
-    // Actions stay allowed: an action is completed, not decided.
-    const done = await raise(service, id, action())
-    const completed = await service.call(`/v1/api/inbox/${done}/respond`, {
-      method: 'POST',
-      token,
-      body: { completed: true },
-    })
-    expect(completed.status).toBe(200)
-  }
-})
+])(
+  'with service_accounts_decide %s a decision of a service account returns %j',
+  async (allowed, expected) => {
+    await using service = await startService({ config: { governance: { service_accounts_decide: allowed } } })
+    const { id: robot, token } = await service.addServiceAccount()
+    const id = await service.newSession(token, '/v1/api/sessions')
+    const item = await raise(service, id, gate())
+    const answer = (token: string, body: unknown) =>
+      service.call(`/v1/api/inbox/${item}/respond`, { method: 'POST', token, body })
+    for (const decision of ['approve', 'reject']) {
+      const { status, json } = await answer(token, { decision })
+      if (decision === 'approve') expect([status, json.code]).toEqual(expected)
+      else expect(status).toBe(allowed ? 409 : 403)
+      if (!allowed) expect(json.detail).toContain('governance.service_accounts_decide')
+    }
+    const { json: shown } = await service.call(`/v1/inbox/${item}`)
+    expect([shown.status, shown.decided_by_service_account_id]).toEqual(
+      allowed ? ['responded', robot] : ['pending', undefined],
+    )
+    if (!allowed) {
+      const { json: byPerson } = await answer(service.adminToken, { decision: 'approve' })
+      expect([byPerson.decision, byPerson.decided_by_user_id]).toEqual(['approve', service.admin.id])
+      // Actions stay allowed: an action is completed, not decided.
+      const done = await raise(service, id, action())
+      const completed = await service.call(`/v1/api/inbox/${done}/respond`, {
+        method: 'POST',
+        token,
+        body: { completed: true },
+      })
+      expect(completed.status).toBe(200)
+    }
+  },
+)
 
 test('an action is completed, a completed task acknowledged, and an item marked as read', async () => {
   await using service = await startService()

@@ -136,7 +136,7 @@ test('a goal over HTTP is clamped and stored, and a batch of events is atomic', 
   expect(second.json.detail).toContain('/goal clear')
 })
 
-test("a candidate text for a skill is validated, and other metadata is stored unchanged", async () => {
+test('a candidate text for a skill is validated, and other metadata is stored unchanged', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const send = (metadata: Record<string, unknown>) =>

@@ -6,39 +6,46 @@ import { codeChannelUpdate } from '@cairn/sessions'
 import { call, KINDS, logOf, makeBench, refusing, say, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
 
-test.each(KINDS)('on %s a message creates a session, the next one continues it, and each is answered once', async kind => {
-  const { store, callback, start } = await makeBench(kind)
-  const channels = await start()
-  await say(channels, { text: 'hello' })
-  await expect.poll(() => callback.taken).toHaveLength(1)
-  expect(callback.taken[0]).toMatchObject({
-    type: 'answer',
-    conversation_id: 'C1',
-    part: 0,
-    text: 'echo: hello',
-  })
-  await say(channels, { text: 'again' })
-  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: hello', 'echo: again'])
+test.each(KINDS)(
+  'on %s a message creates a session, the next one continues it, and each is answered once',
+  async kind => {
+    const { store, callback, start } = await makeBench(kind)
+    const channels = await start()
+    await say(channels, { text: 'hello' })
+    await expect.poll(() => callback.taken).toHaveLength(1)
+    expect(callback.taken[0]).toMatchObject({
+      type: 'answer',
+      conversation_id: 'C1',
+      part: 0,
+      text: 'echo: hello',
+    })
+    await say(channels, { text: 'again' })
+    await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: hello', 'echo: again'])
 
-  const [session, ...others] = await sessionsOf(store)
-  expect(others).toEqual([])
-  expect(session).toMatchObject({ channel: 'webhook', agent: 'greeter', created_by_kind: 'service_account' })
-  const [first] = await logOf(store, session!.id)
-  expect(first?.data).toMatchObject({
-    content: 'hello',
-    principal_service_account_id: session!.created_by,
-    source: {
-      platform: 'webhook',
-      chat_id: 'C1',
-      chat_type: 'dm',
-      user_id: 'U1',
-      user_name: null,
-      thread_id: null,
-      ts: expect.stringMatching(/^\d+\.[0-9a-f]{8}$/),
-    },
-  })
-  expect(new Set(callback.taken.map(({ key }) => key)).size).toBe(2)
-})
+    const [session, ...others] = await sessionsOf(store)
+    expect(others).toEqual([])
+    expect(session).toMatchObject({
+      channel: 'webhook',
+      agent: 'greeter',
+      created_by_kind: 'service_account',
+    })
+    const [first] = await logOf(store, session!.id)
+    expect(first?.data).toMatchObject({
+      content: 'hello',
+      principal_service_account_id: session!.created_by,
+      source: {
+        platform: 'webhook',
+        chat_id: 'C1',
+        chat_type: 'dm',
+        user_id: 'U1',
+        user_name: null,
+        thread_id: null,
+        ts: expect.stringMatching(/^\d+\.[0-9a-f]{8}$/),
+      },
+    })
+    expect(new Set(callback.taken.map(({ key }) => key)).size).toBe(2)
+  },
+)
 
 /** Promise 15.4: An answer that is not yet in memory is not skipped. */
 test('a short page does not end the delivery, and no event is skipped', async () => {

@@ -21,7 +21,7 @@ test('readers at the same cursor share one page until the log grows', () => {
   expect(ids(cache.read('s', 5, 10))).toEqual([6, 7, 8, 9])
 })
 
-test("a read before the cached range returns null, so the disk answers it", () => {
+test('a read before the cached range returns null, so the disk answers it', () => {
   const cache = createLiveCache()
   cache.open('s')
   expect(cache.read('s', 0, 10)).toBeNull()

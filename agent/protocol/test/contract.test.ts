@@ -36,7 +36,7 @@ test('a write rejects a payload without a documented key', () => {
   expect(() => inbox('inbox.governance_gate', gate as never)).toThrow(/policy_id/)
 })
 
-test("a writer rejects another producer’s type, at compile time and at run time", () => {
+test('a writer rejects another producer’s type, at compile time and at run time', () => {
   // @ts-expect-error session.pause is written by lifecycle
   expect(() => messages('session.pause', {})).toThrow(/written by lifecycle/)
 })

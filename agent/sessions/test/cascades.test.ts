@@ -84,15 +84,18 @@ test.each([
   ['a stop of the root', (desk: Desk) => stopSession(desk.deps, desk.session.id)],
   ['a stop of a worker that has one of its own', (desk: Desk) => stopSession(desk.deps, LEAD)],
   ['an archive', (desk: Desk) => archiveSession(desk.deps, desk.session)],
-] as const)('the outcomes of %s contain the usage of the subtree, including workers that end with it', async (_, act) => {
-  await using desk = await setUp()
-  await setFamily(desk)
-  await act(desk)
-  const logs = await logsOf(desk)
-  expect(checkTree(logs, { settled: true })).toEqual([])
-  expect(outcomesIn(logs.get(desk.session.id))).toEqual([{ id: LEAD, tokens: 15 }])
-  expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 5 }])
-})
+] as const)(
+  'the outcomes of %s contain the usage of the subtree, including workers that end with it',
+  async (_, act) => {
+    await using desk = await setUp()
+    await setFamily(desk)
+    await act(desk)
+    const logs = await logsOf(desk)
+    expect(checkTree(logs, { settled: true })).toEqual([])
+    expect(outcomesIn(logs.get(desk.session.id))).toEqual([{ id: LEAD, tokens: 15 }])
+    expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 5 }])
+  },
+)
 
 /** Promise 14.4: A worker's outcome counts all tokens and cost below it, including what commits meanwhile. */
 test('an answer that is committed while a stop is composed counts in the outcome', async () => {

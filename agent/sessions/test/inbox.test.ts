@@ -227,7 +227,7 @@ test('two concurrent decisions result in one decision', async () => {
   expect(types(await desk.events()).filter(type => type === 'user.message')).toHaveLength(1)
 })
 
-test("another user’s item is not found", async () => {
+test('another user’s item is not found', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   for (const principal of [bob, stranger])

@@ -43,7 +43,12 @@ function run(settings: ResearchSettings, harvests: readonly (readonly Scored[])[
 
 test.each<[what: string, settings: ResearchSettings, harvests: Scored[][], reached: (string | null)[]]>([
   ['warns at three', report, [[10, 10, 10]], ['warn']],
-  ['reports each level once', report, [[10], [10], [10], [10], [10], [10]], [null, null, 'warn', null, 'shift', null]],
+  [
+    'reports each level once',
+    report,
+    [[10], [10], [10], [10], [10], [10]],
+    [null, null, 'warn', null, 'shift', null],
+  ],
   ['reports only the highest of several levels', report, [[1, 1, 1, 1, 1, 1, 1, 1]], ['stop']],
   ['does not return to a lower level', report, [[1, 1, 1, 1, 1], [1]], ['shift', null]],
   ['restarts after an improvement', report, [[1, 1, 1], [90], [1, 1, 1]], ['warn', null, 'warn']],

@@ -219,7 +219,11 @@ describe('reports the violation when', () => {
     ['a result comes twice', inserted(INDEX.result, result('c')), 'had its result before'],
     ['a tool ran without its call on disk', without(INDEX.call), 'ran without tool.call'],
     ['a result is missing', without(INDEX.result), 'no result'],
-    ['the model did not ask for the call', inserted(INDEX.result, call('d')), 'no answer of the model made this call'],
+    [
+      'the model did not ask for the call',
+      inserted(INDEX.result, call('d')),
+      'no answer of the model made this call',
+    ],
     ['the turn has no wake', without(INDEX.wake), 'no worker is awake'],
     [
       'a stopped turn starts something',

@@ -27,7 +27,7 @@ test('a goal is the text, and a separate rubric block defines its grading', () =
   })
 })
 
-test("the control words of a goal are commands only without further text", () => {
+test('the control words of a goal are commands only without further text', () => {
   expect(parse('/goal')).toEqual({ command: 'goal', action: 'status' })
   expect(parse('/goal pause')).toEqual({ command: 'goal', action: 'pause' })
   expect(parse('/GOAL Clear')).toEqual({ command: 'goal', action: 'clear' })

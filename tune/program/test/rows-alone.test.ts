@@ -95,8 +95,7 @@ describe.each(isas)('%s', isa => {
     ['bf16', 4, 4, 40],
     ['f32', 4, 2, 64],
   ] as [Dtype, number, number, number][])(
-    'a row attends to a %s cache the same alone and in a chunk (%i heads, %i key heads, width %i) and reads ' +
-      'nothing beyond its tokens',
+    'a row attends to its tokens in a %s cache, alone as in a chunk (%i heads, %i key heads, width %i)',
     async (dtype, heads, kvHeads, width) => {
       const [block, blocks, tokens] = [16, 14, 213]
       const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }

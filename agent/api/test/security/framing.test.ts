@@ -137,8 +137,9 @@ test.each(Object.entries(AMBIGUOUS))('rejects %s and answers nothing behind it',
   judge(await exchange(bytes), [400, 405, 408, 413, 431, 501, 505]),
 )
 
-test.each(Object.entries(HARMLESS))('answers %s once with content of this server', async (_what, [bytes, allowed]) =>
-  judge(await exchange(bytes), allowed),
+test.each(Object.entries(HARMLESS))(
+  'answers %s once with content of this server',
+  async (_what, [bytes, allowed]) => judge(await exchange(bytes), allowed),
 )
 
 /** Promise 4.4: A pipelined stream adds no bytes to another response. */

@@ -171,47 +171,42 @@ test.each(written)('$way: an impersonator gets no permission of the real sender'
 })
 
 /** Promise 11.5: No log line, event, error or message to people contains a platform token. */
-test.each(platforms)(
-  '$way: no token appears in a log line, event, error or message',
-  async ({ open }) => {
-    const place = await begin(open)
-    const { stage, channels, store, connectionId, lines, advance } = place
-    stage.fail()
-    for (const text of ['one', 'two', 'three']) await place.comes(() => stage.say(text))
-    await place.settled()
-    for (const { headers, raw } of stage.forged) await outcome(call(channels, { headers, raw }))
-    // Failed parts are retried or abandoned.
-    await expect
-      .poll(async () => {
-        advance(10_000)
-        await stage.bring(channels)
-        return store.channels.dueConversations(connectionId, '', 10)
-      })
-      .toEqual([])
-    const logs = await Promise.all((await sessionsOf(store)).map(({ id }) => logOf(store, id)))
-    const states = ['sending', 'sent', 'waiting', 'unknown', 'dead', 'held'] as const
-    const told = {
-      lines,
-      logs,
-      connection: await store.channels.getConnection(connectionId),
-      deliveries: await Promise.all(
-        states.map(each => store.channels.listDeliveries(connectionId, each, 100)),
-      ),
-      shown: await stage.shown(channels),
-    }
-    if (stage.settings.platform !== 'website') expect(lines.length).toBeGreaterThan(0)
-    const found = Object.entries(told).flatMap(([where, value]) =>
-      Object.entries(stage.env).flatMap(([name, secret]) =>
-        secretForms(secret).some(form => JSON.stringify(value).includes(form))
-          ? [`${name} is in ${where}`]
-          : [],
-      ),
-    )
-    tally('places where a token of a platform might be', Object.keys(told).length, found.length)
-    expect(found).toEqual([])
-    await end(place)
-  },
-)
+test.each(platforms)('$way: no token appears in a log line, event, error or message', async ({ open }) => {
+  const place = await begin(open)
+  const { stage, channels, store, connectionId, lines, advance } = place
+  stage.fail()
+  for (const text of ['one', 'two', 'three']) await place.comes(() => stage.say(text))
+  await place.settled()
+  for (const { headers, raw } of stage.forged) await outcome(call(channels, { headers, raw }))
+  // Failed parts are retried or abandoned.
+  await expect
+    .poll(async () => {
+      advance(10_000)
+      await stage.bring(channels)
+      return store.channels.dueConversations(connectionId, '', 10)
+    })
+    .toEqual([])
+  const logs = await Promise.all((await sessionsOf(store)).map(({ id }) => logOf(store, id)))
+  const states = ['sending', 'sent', 'waiting', 'unknown', 'dead', 'held'] as const
+  const told = {
+    lines,
+    logs,
+    connection: await store.channels.getConnection(connectionId),
+    deliveries: await Promise.all(states.map(each => store.channels.listDeliveries(connectionId, each, 100))),
+    shown: await stage.shown(channels),
+  }
+  if (stage.settings.platform !== 'website') expect(lines.length).toBeGreaterThan(0)
+  const found = Object.entries(told).flatMap(([where, value]) =>
+    Object.entries(stage.env).flatMap(([name, secret]) =>
+      secretForms(secret).some(form => JSON.stringify(value).includes(form))
+        ? [`${name} is in ${where}`]
+        : [],
+    ),
+  )
+  tally('places where a token of a platform might be', Object.keys(told).length, found.length)
+  expect(found).toEqual([])
+  await end(place)
+})
 
 /** The secret itself, and its form in a URL. */
 const secretForms = (secret: string): string[] => [

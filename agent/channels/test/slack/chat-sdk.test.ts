@@ -40,31 +40,34 @@ test('a message has the files that the Chat SDK reads', () => {
 test.each([
   ['stop', '/stop'],
   ['what is new', 'what is new'],
-])('the slash command with the text %s has the text, sender and channel that the Chat SDK reads', (text, said) => {
-  const form = {
-    command: '/cairn',
-    text,
-    team_id: TEAM,
-    channel_id: 'D1',
-    channel_name: 'directmessage',
-    user_id: 'U1',
-    user_name: 'ann',
-    trigger_id: '1.2',
-    response_url: 'https://hooks.slack.com/commands/1',
-  }
-  const body = new URLSearchParams(form).toString()
-  const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
-  const theirs = parseSlackWebhookBody(body, { headers })
-  if (theirs.kind !== 'slash_command') throw new Error(`it read ${theirs.kind}`)
-  const [ours] = parsePayload(readBody(Buffer.from(body), headers), OPTIONS)
-  expect([theirs.command, theirs.text]).toEqual(['/cairn', text])
-  expect([ours?.text, ours?.source.user_id, ours?.source.chat_id, ours?.workspace]).toEqual([
-    said,
-    theirs.userId,
-    theirs.channelId,
-    theirs.teamId,
-  ])
-})
+])(
+  'the slash command with the text %s has the text, sender and channel that the Chat SDK reads',
+  (text, said) => {
+    const form = {
+      command: '/cairn',
+      text,
+      team_id: TEAM,
+      channel_id: 'D1',
+      channel_name: 'directmessage',
+      user_id: 'U1',
+      user_name: 'ann',
+      trigger_id: '1.2',
+      response_url: 'https://hooks.slack.com/commands/1',
+    }
+    const body = new URLSearchParams(form).toString()
+    const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
+    const theirs = parseSlackWebhookBody(body, { headers })
+    if (theirs.kind !== 'slash_command') throw new Error(`it read ${theirs.kind}`)
+    const [ours] = parsePayload(readBody(Buffer.from(body), headers), OPTIONS)
+    expect([theirs.command, theirs.text]).toEqual(['/cairn', text])
+    expect([ours?.text, ours?.source.user_id, ours?.source.chat_id, ours?.workspace]).toEqual([
+      said,
+      theirs.userId,
+      theirs.channelId,
+      theirs.teamId,
+    ])
+  },
+)
 
 test('a message without a mention is not an event for the Chat SDK, and Cairn drops it', () => {
   const { theirs, ours } = read(

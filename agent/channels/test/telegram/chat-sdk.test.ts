@@ -170,7 +170,7 @@ test.each(DIFFERENT)('%s', async (_name, more, wanted, wantedOfUs) => {
   expect(ours(update(more))).toMatchObject(wantedOfUs)
 })
 
-test('Cairn and the Chat SDK reject a request with another secret', async () => {
+test('the Chat SDK rejects a request with another secret', async () => {
   const telegram = await startFakeTelegram()
   onTestFinished(telegram.close)
   const adapter = createTelegramAdapter({

@@ -224,30 +224,27 @@ test('with require_confirm no message is accepted before the disclosure is confi
 })
 
 /** Promise 15.3: A visitor's message is stored once, however often it is sent. */
-test.each(KINDS)(
-  'on %s a repeated message is stored once, even if the first answer was lost',
-  async kind => {
-    const { bench, channels, store, key } = await startSite(kind)
-    const ann = await visit(channels, { key })
-    const answers = await Promise.all(Array.from({ length: 4 }, () => ann.say('hello', 'key-1')))
-    expect(new Set(answers.map(({ json }) => json['event_id'])).size).toBe(1)
-    // A process that died between the row and the message.
-    let isDead = true
-    const commit: typeof store.commit = async commit => {
-      if (isDead && JSON.stringify(commit.events).includes('mortal')) throw new Error('killed')
-      return store.commit(commit)
-    }
-    const dying = await bench.start(
-      new Proxy(store, { get: (of, name) => (name === 'commit' ? commit : Reflect.get(of, name, of)) }),
-    )
-    const again = { ...ann, say: (await visit(dying, { key }, ann.cookie)).say }
-    await expect(again.say('mortal', 'key-2')).rejects.toThrow('killed')
-    isDead = false
-    expect((await ann.say('mortal', 'key-2')).status).toBe(202)
-    const said = (await logOf(store, ann.id)).filter(({ type }) => type === 'user.message')
-    expect(said.map(({ data }) => (data as { content: string }).content)).toEqual(['hello', 'mortal'])
-  },
-)
+test.each(KINDS)('on %s a repeated message is stored once, even if the first answer was lost', async kind => {
+  const { bench, channels, store, key } = await startSite(kind)
+  const ann = await visit(channels, { key })
+  const answers = await Promise.all(Array.from({ length: 4 }, () => ann.say('hello', 'key-1')))
+  expect(new Set(answers.map(({ json }) => json['event_id'])).size).toBe(1)
+  // A process that died between the row and the message.
+  let isDead = true
+  const commit: typeof store.commit = async commit => {
+    if (isDead && JSON.stringify(commit.events).includes('mortal')) throw new Error('killed')
+    return store.commit(commit)
+  }
+  const dying = await bench.start(
+    new Proxy(store, { get: (of, name) => (name === 'commit' ? commit : Reflect.get(of, name, of)) }),
+  )
+  const again = { ...ann, say: (await visit(dying, { key }, ann.cookie)).say }
+  await expect(again.say('mortal', 'key-2')).rejects.toThrow('killed')
+  isDead = false
+  expect((await ann.say('mortal', 'key-2')).status).toBe(202)
+  const said = (await logOf(store, ann.id)).filter(({ type }) => type === 'user.message')
+  expect(said.map(({ data }) => (data as { content: string }).content)).toEqual(['hello', 'mortal'])
+})
 
 test('a new conversation follows an ended one, and a token expires after 30 days', async () => {
   const { bench, channels, store, key } = await startSite('sqlite', {}, { echo: false })

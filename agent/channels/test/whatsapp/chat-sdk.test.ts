@@ -75,20 +75,23 @@ test.each(Object.entries(MESSAGES))('Cairn and the Chat SDK read %s alike', asyn
   expect(theirs.threadId).toBe(`whatsapp:${NUMBER}:${inbound?.conversation_key}`)
 })
 
-test.each(['button_reply', 'list_reply'])('a %s has the value and sender that the Chat SDK reads', async kind => {
-  const payload = incoming(ANN, {
-    type: 'interactive',
-    interactive: { type: kind, [kind]: { id: 'abc:0', title: 'Red' } },
-  })
-  const [theirs] = await read(payload)
-  const [inbound] = ours(payload)
-  expect(theirs).toMatchObject({
-    kind: 'action',
-    actionId: inbound?.press,
-    userId: inbound?.source.user_id,
-    threadId: `whatsapp:${NUMBER}:${inbound?.conversation_key}`,
-  })
-})
+test.each(['button_reply', 'list_reply'])(
+  'a %s has the value and sender that the Chat SDK reads',
+  async kind => {
+    const payload = incoming(ANN, {
+      type: 'interactive',
+      interactive: { type: kind, [kind]: { id: 'abc:0', title: 'Red' } },
+    })
+    const [theirs] = await read(payload)
+    const [inbound] = ours(payload)
+    expect(theirs).toMatchObject({
+      kind: 'action',
+      actionId: inbound?.press,
+      userId: inbound?.source.user_id,
+      threadId: `whatsapp:${NUMBER}:${inbound?.conversation_key}`,
+    })
+  },
+)
 
 /** Promise 15.3: WhatsApp users who hide their phone number are recognised and answered. */
 test('a sender with a hidden number has the id that the Chat SDK reads, and is answered under it', async () => {

@@ -145,27 +145,24 @@ test('forged bodies, other numbers and wrong verify tokens change nothing; a rep
 })
 
 /** Promise 15.4: A later WhatsApp status settles a part's delivery. */
-test.each(KINDS)(
-  'on %s a lost answer is settled by its status, or resent if none arrives',
-  async kind => {
-    const { graph, bench, give, shown } = await startWhatsApp(kind)
-    graph.fail('drop')
-    await give(textFrom(ANN, 'one'))
-    await expect.poll(shown).toEqual(['echo: one'])
-    await give(statusOf(graph.sent[0]!, 'delivered'))
-    await give(textFrom(ANN, 'two'))
-    bench.advance(10_000)
-    await expect.poll(shown).toEqual(['echo: one', 'echo: two'])
-    graph.fail({ status: 500 })
-    await give(textFrom(ANN, 'three'))
-    const [connection] = await bench.store.channels.listConnections('org_1')
-    await expect
-      .poll(async () => (await bench.store.channels.listDeliveries(connection!.id, 'unknown', 9))[0]?.error)
-      .toBe('no delivery status of the message yet')
-    bench.advance(61_000)
-    await expect.poll(shown).toEqual(['echo: one', 'echo: two', 'echo: three'])
-  },
-)
+test.each(KINDS)('on %s a lost answer is settled by its status, or resent if none arrives', async kind => {
+  const { graph, bench, give, shown } = await startWhatsApp(kind)
+  graph.fail('drop')
+  await give(textFrom(ANN, 'one'))
+  await expect.poll(shown).toEqual(['echo: one'])
+  await give(statusOf(graph.sent[0]!, 'delivered'))
+  await give(textFrom(ANN, 'two'))
+  bench.advance(10_000)
+  await expect.poll(shown).toEqual(['echo: one', 'echo: two'])
+  graph.fail({ status: 500 })
+  await give(textFrom(ANN, 'three'))
+  const [connection] = await bench.store.channels.listConnections('org_1')
+  await expect
+    .poll(async () => (await bench.store.channels.listDeliveries(connection!.id, 'unknown', 9))[0]?.error)
+    .toBe('no delivery status of the message yet')
+  bench.advance(61_000)
+  await expect.poll(shown).toEqual(['echo: one', 'echo: two', 'echo: three'])
+})
 
 /** Promise 15.4: A part outside WhatsApp's messaging window is held until the person writes. */
 test('outside the window a template is sent once, and the part after the person writes', async () => {

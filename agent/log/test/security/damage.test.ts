@@ -180,42 +180,38 @@ test('a log cut in half is reported with the number and time of missing records,
 })
 
 /** Promise 2.2: Damage anywhere in the write-ahead log is reported. */
-test(
-  'any cut, loss or flipped bit of the log is reported, and no id is used twice',
-  LONG,
-  async () => {
-    const size = readFileSync(join(killed, 'cairn.db-wal')).length
-    const draw = (min: number, max: number, seed: number) =>
-      oneIn(40, fc.sample(fc.integer({ min, max }), { numRuns: 400, seed }))
-    const cuts = draw(0, size - 1, 5)
-    const bits = draw(32 * 8, size * 8 - 1, 6)
-    const attacks: [what: string, damage: (wal: string) => void][] = [
-      ['lost', wal => rmSync(wal)],
-      ...cuts.map((cut): [string, (wal: string) => void] => [`cut at ${cut}`, wal => truncateSync(wal, cut)]),
-      ...bits.map((bit): [string, (wal: string) => void] => [
-        `bit ${bit}`,
-        wal => {
-          const bytes = readFileSync(wal)
-          bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-          writeFileSync(wal, bytes)
-        },
-      ]),
-    ]
-    const problems: string[] = []
-    for (const [what, damage] of attacks) {
-      const { dir, wal, db } = copyOf(killed)
-      damage(wal)
-      const found = await judge(dir).catch((error: unknown) =>
-        // Without its log the file may be an incomplete database.
-        error instanceof DamagedStore && error.message.includes(db) ? [] : [String(error)],
-      )
-      problems.push(...found.map(problem => `${what}: ${problem}`))
-      rmSync(dir, { recursive: true, force: true })
-    }
-    tally('damaged store', attacks.length, problems.length)
-    expect(problems).toEqual([])
-  },
-)
+test('any cut, loss or flipped bit of the log is reported, and no id is used twice', LONG, async () => {
+  const size = readFileSync(join(killed, 'cairn.db-wal')).length
+  const draw = (min: number, max: number, seed: number) =>
+    oneIn(40, fc.sample(fc.integer({ min, max }), { numRuns: 400, seed }))
+  const cuts = draw(0, size - 1, 5)
+  const bits = draw(32 * 8, size * 8 - 1, 6)
+  const attacks: [what: string, damage: (wal: string) => void][] = [
+    ['lost', wal => rmSync(wal)],
+    ...cuts.map((cut): [string, (wal: string) => void] => [`cut at ${cut}`, wal => truncateSync(wal, cut)]),
+    ...bits.map((bit): [string, (wal: string) => void] => [
+      `bit ${bit}`,
+      wal => {
+        const bytes = readFileSync(wal)
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        writeFileSync(wal, bytes)
+      },
+    ]),
+  ]
+  const problems: string[] = []
+  for (const [what, damage] of attacks) {
+    const { dir, wal, db } = copyOf(killed)
+    damage(wal)
+    const found = await judge(dir).catch((error: unknown) =>
+      // Without its log the file may be an incomplete database.
+      error instanceof DamagedStore && error.message.includes(db) ? [] : [String(error)],
+    )
+    problems.push(...found.map(problem => `${what}: ${problem}`))
+    rmSync(dir, { recursive: true, force: true })
+  }
+  tally('damaged store', attacks.length, problems.length)
+  expect(problems).toEqual([])
+})
 
 test('an older copy of the database is reported as a loss', async () => {
   const { dir, db, wal } = copyOf(killed)

@@ -158,12 +158,9 @@ test('no disguised form passes the redactor', () => {
   expect(passed).toEqual([])
 })
 
-test.each(Object.entries(ENCODED))(
-  'an encoded known secret passes, as documented: %s',
-  (_, text) => {
-    expect(through(text)).toBe(text)
-  },
-)
+test.each(Object.entries(ENCODED))('an encoded known secret passes, as documented: %s', (_, text) => {
+  expect(through(text)).toBe(text)
+})
 
 const ESC = '\u001b'
 const GITHUB = `ghp_${random(36)}`
