@@ -14,5 +14,7 @@ export async function loadWith(addressing: Addressing): Promise<typeof import('.
     return await import('../src/index.ts')
   } finally {
     vi.doUnmock('../src/addressing.ts')
+    // The files of a runner share their modules: a later file must not get the package loaded here.
+    vi.resetModules()
   }
 }
