@@ -29,6 +29,12 @@ export const CHROMIUM_FLAGS = [
   '--disable-crash-reporter',
 ]
 
+/**
+ * Chromium preloads the popups of its address bar as pages of their own. The policy blocks their addresses,
+ * and a blocked one appears as a tab that never closes.
+ */
+export const DISABLED_FEATURES = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup']
+
 /** The path of Chromium's managed policies. */
 export const POLICY_FILE = '/etc/chromium/policies/managed/cairn.json'
 

@@ -10,7 +10,7 @@ import type { BrowserContext } from 'playwright-core'
 import { type Sandbox, sandboxId, type SandboxProvider } from '../sandbox/sandbox.ts'
 import type { SandboxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
-import { CHROMIUM_FLAGS, CHROMIUM_POLICY, POLICY_FILE } from './chromium.ts'
+import { CHROMIUM_FLAGS, CHROMIUM_POLICY, DISABLED_FEATURES, POLICY_FILE } from './chromium.ts'
 import { INIT_SCRIPT } from './sensitive-fields.ts'
 
 export const VIEWPORT = { width: 1280, height: 800 }
@@ -99,13 +99,30 @@ export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
   }
 }
 
+/**
+ * Writes its process id to `pidFile` and becomes the program. Chromium heeds only the last list of disabled
+ * features, so ours are added to the list of Playwright.
+ */
+export const launcherScript = (argv: readonly string[], pidFile: string): string =>
+  [
+    '#!/bin/sh',
+    `echo $$ >${quote(pidFile)}`,
+    'for flag; do',
+    '  shift',
+    `  case $flag in --disable-features=*) flag="$flag,${DISABLED_FEATURES.join(',')}" ;; esac`,
+    '  set -- "$@" "$flag"',
+    'done',
+    `exec ${argv.map(quote).join(' ')} "$@"`,
+    '',
+  ].join('\n')
+
 /** Playwright starts the program itself, so it is given a script that execs the sandboxed program. */
 async function start(box: Sandbox, folder: string, program: string): Promise<BrowserContext> {
   if (box.commandLine === null) throw new Error('this sandbox cannot run a browser')
   const { argv, env, adopt } = box.commandLine([program])
   const launcher = join(folder, 'launch')
   const pidFile = join(folder, 'pid')
-  writeFileSync(launcher, `#!/bin/sh\necho $$ >${quote(pidFile)}\nexec ${argv.map(quote).join(' ')} "$@"\n`)
+  writeFileSync(launcher, launcherScript(argv, pidFile))
   chmodSync(launcher, 0o700)
   // Loaded on first use: the library takes tens of megabytes.
   const { chromium } = await import('playwright-core')

@@ -71,6 +71,8 @@ test('the first call launches the browser and returns the snapshot with browser.
   expect(page).toContain('heading "Sign in"')
   expect(page).not.toContain('Ran Playwright code')
   expect(await types()).toEqual(['browser.provisioned'])
+  // Pages of the browser itself are no tabs.
+  expect(stage.browsers.held(stage.session_id)!.launched.context.pages()).toHaveLength(1)
   expect(await stage.store.browsers.browser(stage.session_id)).toMatchObject({
     worker_id: 'worker',
     holder: null,
