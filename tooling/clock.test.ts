@@ -20,7 +20,7 @@ const DATES: Record<string, string> = {
   'agent/app/src/bench/files.ts': 'the dates of the service it measures',
   'agent/app/src/bench/channels.ts': 'the dates of the messages it signs',
   'agent/app/src/serve/begin-channels.ts': 'the dates of the channels',
-  'agent/app/src/serve/begin-notices.ts': 'the dates of the notices',
+  'agent/app/src/serve/start-notifications.ts': 'the dates of the notices',
   'agent/channels/src/webhook/adapter.ts': 'a signature carries its date',
   'agent/client/src/source.ts': 'Retry-After may be a date',
   'agent/harness/src/clock.ts': 'the side of the clock that gives dates',

@@ -149,7 +149,7 @@ const commands = {
     return (await run('tune/train/test/interop-cuda.ts')) || ops
   },
   /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
-  'interop:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
+  'interop:acp': (...args) => run('agent/app/e2e/interop-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {
     await ensureWebBuilt()

@@ -31,7 +31,7 @@ test('no group without a browser contains a test that opens pages', () => {
     /\bopenBrowser\(|\bchromium\.launch\(|\bopenPage\(/.test(readFileSync(join(root, path), 'utf8'))
   const tests = e2eFiles.filter(path => path.endsWith('.test.ts') && opensPages(path))
   expect(tests).toContain('agent/app/e2e/security/artifact-frame.test.ts')
-  expect(tests).toContain('agent/app/e2e/security/no-box.test.ts')
+  expect(tests).toContain('agent/app/e2e/security/no-sandbox.test.ts')
   expect(tests.filter(path => [...groups.e2e, ...groups.faults].includes(path))).toEqual([])
 })
 

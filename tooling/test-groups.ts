@@ -11,7 +11,7 @@ export const BROWSER_HELPER = 'agent/app/e2e/browser.ts'
 
 /** Deaths, clocks, disks, networks and attackers: `npm run test:faults`. */
 const FAULTS = [
-  'box-memory',
+  'sandbox-memory',
   'channels-burst',
   'channels-takeover',
   'crash',
@@ -27,7 +27,7 @@ const FAULTS = [
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
 /** Long walks through the whole page: `CAIRN_TESTS=all npm test`. */
-const TOURS = ['axe-tour', 'keyboard-tour', 'security/no-box-tour', 'spoken-tour', 'state-walks'].map(
+const TOURS = ['axe-tour', 'keyboard-tour', 'security/no-sandbox-tour', 'spoken-tour', 'state-walks'].map(
   name => `agent/app/e2e/${name}.test.ts`,
 )
 

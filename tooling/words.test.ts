@@ -9,9 +9,9 @@ import { AREAS, type Area, OPENING, findWords, oldWords } from './words.ts'
 const MAX: Record<Area, number> = {
   documents: 39,
   messages: 21,
-  names: 66,
-  files: 21,
-  comments: 42,
+  names: 13,
+  files: 0,
+  comments: 41,
   'comment openings': 0,
 }
 

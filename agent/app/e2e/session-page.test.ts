@@ -99,7 +99,7 @@ test('renders calls by tool, and answers with code, formulas, diagrams and wide 
   await code.getByText('TypeScript').waitFor()
   expect(await code.textContent(), 'folded').not.toContain('n69')
   await code.getByText('Show all 70 lines').click()
-  expect(await code.textContent()).toContain('n69')
+  await code.getByText('n69').waitFor()
   await code.locator('[data-testid="copy"]').click()
   expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(CODE)
   await answer.locator('[data-testid="diagram"] img').waitFor()

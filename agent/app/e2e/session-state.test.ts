@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { cairn, startServer, startService } from './server.ts'
 import { newSession, PATIENCE_MS, say, waitFor } from './session.ts'
-import { expectState, placeOfStates } from './told-state.ts'
+import { expectState, placeOfStates } from './shown-state.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
 

@@ -10,7 +10,7 @@ import { openBrowser, openPage } from './browser.ts'
 import { seeded } from './seeded.ts'
 import { startService } from './server.ts'
 import { newSession, PATIENCE_MS, say, waitFor } from './session.ts'
-import { expectState, placeOfStates, type World } from './told-state.ts'
+import { expectState, placeOfStates, type World } from './shown-state.ts'
 
 const STEPS = Number(process.env['WALK_STEPS'] ?? 8)
 const SEED = Number(process.env['WALK_SEED'] ?? Date.now() % 2 ** 31)

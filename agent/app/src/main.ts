@@ -18,7 +18,7 @@ import {
 import {
   chooseSandbox,
   createModels,
-  readSkillsAnew,
+  rereadSkills,
   type SandboxChoice,
   type SandboxStatus,
   startScriptedProviders,
@@ -33,7 +33,7 @@ import { type Database, openStore, secretsOfDatabase } from './local/open-store.
 import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
-import { beginNotices } from './serve/begin-notices.ts'
+import { startNotifying } from './serve/start-notifications.ts'
 import { connectionPolicy } from './serve/connection-policy.ts'
 import { readVersion } from './version.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
@@ -117,7 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     metrics,
     mounts,
     connections: policy,
-    notices: beginNotices({ ...options, sealing: policy.sealing, redact }, store, admin, report, parts),
+    notices: startNotifying({ ...options, sealing: policy.sealing, redact }, store, admin, report, parts),
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     browsers: () => worker?.browsers?.live ?? null,
     harnessStats: () => statsOf(worker, sandbox),
@@ -178,7 +178,7 @@ async function listSkills(
   log: Logger,
 ): Promise<{ name: string; description: string }[]> {
   const directory = config.skills === undefined ? undefined : resolve(configDir, config.skills)
-  const { skills } = await readSkillsAnew(directory, (level, message, fields) => log[level](message, fields))
+  const { skills } = await rereadSkills(directory, (level, message, fields) => log[level](message, fields))
   return [...skills].map(([name, { description }]) => ({ name, description }))
 }
 

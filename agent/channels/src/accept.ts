@@ -11,7 +11,7 @@ import { backoffMs } from './backoff.ts'
 import { answerCommand, commandOf, linkAccount } from './commands.ts'
 import { admit, beginGeneration, ensureSession, findActive, mayContinue, ownerOf } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { NOTICES, planNotice, refusedText } from './notices.ts'
+import { REPLIES, planReply, refusedText } from './automatic-replies.ts'
 import { takeFiles } from './file-in.ts'
 import { answerButton } from './button-action.ts'
 import { threadContext } from './thread-context.ts'
@@ -35,7 +35,7 @@ export async function acceptRow(
     if (refusalOf(error) === 'already_accepted') return null
     if (error instanceof AppError && !error.retryable) {
       deps.report('warn', 'channel message rejected', { code: error.code, seq: row.seq })
-      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
+      await planReply(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
       await deps.store.channels.dropInbound(row.seq, error.code)
       return null
     }
@@ -60,7 +60,7 @@ async function giveUp(
   report('error', 'channel message abandoned', { connection: name, seq: row.seq, error: reason })
   await channels.dropInbound(row.seq, `abandoned: ${reason}`)
   await channels.setConnection(id, 'degraded', `message abandoned after ${MAX_ATTEMPTS} attempts: ${reason}`)
-  await planNotice(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
+  await planReply(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
 }
 
 function refusalOf(error: unknown): string | null {
@@ -103,7 +103,7 @@ async function decide(
   const asked = { row, inbound, sender }
   const command = commandOf(inbound.text)
   if (command?.name === 'link' && command.rest !== '' && !sender.isProven) {
-    if (await mayNotify(channels, sender)) await planNotice(channels, row, inbound, NOTICES.unproven)
+    if (await mayNotify(channels, sender)) await planReply(channels, row, inbound, REPLIES.unproven)
     return drop('unproven')
   }
   if (command?.name === 'link' && command.rest !== '') {
@@ -116,7 +116,7 @@ async function decide(
       ? 'flood'
       : null
   if (refusal !== null) {
-    if (await mayNotify(channels, sender)) await planNotice(channels, row, inbound, NOTICES[refusal])
+    if (await mayNotify(channels, sender)) await planReply(channels, row, inbound, REPLIES[refusal])
     return drop(refusal)
   }
   if (inbound.press !== undefined) {

@@ -9,7 +9,7 @@ import type { Inbound } from './adapter.ts'
 import { findActive, mayContinue, ownerOf } from './conversation.ts'
 import { verdictOf } from './decided-card.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { NOTICES, planNotice } from './notices.ts'
+import { REPLIES, planReply } from './automatic-replies.ts'
 import type { Sender } from './sender.ts'
 
 type Asked = { row: InboundRow; inbound: Inbound; sender: Sender }
@@ -23,7 +23,7 @@ export async function answerButton(
   const { channels } = deps.store
   const { row, inbound } = asked
   const tell = async (text: string, reason: string): Promise<null> => {
-    await planNotice(channels, row, inbound, text)
+    await planReply(channels, row, inbound, text)
     await channels.dropInbound(row.seq, reason)
     return null
   }
@@ -33,18 +33,18 @@ export async function answerButton(
   const label = prompt === null ? undefined : (JSON.parse(prompt.choices) as string[])[Number(choice)]
   // A prompt of another conversation or connection does not count.
   if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
-    return tell(NOTICES.promptGone, 'no_prompt')
+    return tell(REPLIES.promptGone, 'no_prompt')
   if (prompt.closed_at !== null) return tell(await decided(), 'prompt_closed')
   const item = prompt.item_id === null ? null : await deps.store.getInboxItem(prompt.item_id)
-  if (item === null) return tell(NOTICES.promptGone, 'no_item')
+  if (item === null) return tell(REPLIES.promptGone, 'no_item')
   // An answer needs the session's owner, like text; an approval needs the sender's permission.
   if (prompt.kind === 'question' && !mayContinue(standing, ownerOf(connection, inbound, asked.sender)))
-    return tell(NOTICES.mayNotDecide, 'may_not_decide')
+    return tell(REPLIES.mayNotDecide, 'may_not_decide')
   try {
     const done = await (prompt.kind === 'question'
       ? answer(deps, asked, prompt, item, label)
       : decide(deps, asked, prompt, item, label))
-    if (!done) return tell(NOTICES.mayNotDecide, 'may_not_decide')
+    if (!done) return tell(REPLIES.mayNotDecide, 'may_not_decide')
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'already_answered') throw error
     if ((await channels.getInbound(row.seq))?.state === 'accepted') return prompt.session_id
@@ -57,7 +57,7 @@ export async function answerButton(
   async function decided(): Promise<string> {
     const itemId = prompt?.kind === 'gate' ? prompt.item_id : null
     const verdict = itemId === null ? null : await verdictOf(deps.store, connection.org_id, itemId)
-    return verdict ?? NOTICES.promptGone
+    return verdict ?? REPLIES.promptGone
   }
 }
 

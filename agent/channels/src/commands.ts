@@ -5,7 +5,7 @@ import type { Inbound } from './adapter.ts'
 import { beginGeneration, findActive } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { disclosureOf } from './disclose.ts'
-import { NOTICES, planNotice } from './notices.ts'
+import { REPLIES, planReply } from './automatic-replies.ts'
 import { countWrongCode, type Sender } from './sender.ts'
 
 /** Matches whole words in any casing; any other text is for the agent. */
@@ -26,7 +26,7 @@ export async function linkAccount(
 ): Promise<void> {
   const { channels, accounts } = deps.store
   const { org_id, platform, adapter } = connection
-  const tell = (text: string): Promise<void> => planNotice(channels, row, inbound, text)
+  const tell = (text: string): Promise<void> => planReply(channels, row, inbound, text)
   const isDirect = inbound.source.chat_type === 'dm'
   const user_id = await redeemLinkCode(deps, {
     org_id,
@@ -34,12 +34,12 @@ export async function linkAccount(
     used_by: isDirect ? `${connection.id}/${row.seq}` : 'burned',
   })
   if (!isDirect) {
-    await tell(NOTICES.codeInGroup)
+    await tell(REPLIES.codeInGroup)
     return channels.dropInbound(row.seq, 'link_in_group')
   }
   if (user_id === null) {
     await countWrongCode(channels, sender.sender)
-    await tell(NOTICES.wrongCode)
+    await tell(REPLIES.wrongCode)
     return channels.dropInbound(row.seq, 'wrong_code')
   }
   await channels.putIdentity({
@@ -50,7 +50,7 @@ export async function linkAccount(
     platform_user_id: inbound.source.user_id,
     user_id,
   })
-  await tell(NOTICES.linked((await accounts.getUser(user_id))?.name ?? 'your account'))
+  await tell(REPLIES.linked((await accounts.getUser(user_id))?.name ?? 'your account'))
   await channels.dropInbound(row.seq, 'link')
 }
 
@@ -64,7 +64,7 @@ export async function answerCommand(
   const { channels } = deps.store
   const answer = await replyTo(deps, connection, row, inbound, name)
   if (answer === null) return false
-  await planNotice(channels, row, inbound, answer)
+  await planReply(channels, row, inbound, answer)
   await channels.dropInbound(row.seq, `command ${name}`)
   return true
 }
@@ -81,17 +81,17 @@ async function replyTo(
   switch (name) {
     case 'new':
       await beginGeneration(deps, connection, row, inbound)
-      return NOTICES.fresh
+      return REPLIES.fresh
     case 'disclosure':
       return (
         disclosureOf(connection, inbound.language ?? standing?.conversation.language ?? null)?.text ??
-        NOTICES.noDisclosure
+        REPLIES.noDisclosure
       )
     case 'status':
-      return session === null ? NOTICES.nothingRuns : stateOf(session)
+      return session === null ? REPLIES.nothingRuns : stateOf(session)
     case 'stop':
     case 'cancel':
-      return session === null ? NOTICES.nothingRuns : null
+      return session === null ? REPLIES.nothingRuns : null
     default:
       return null
   }
@@ -100,5 +100,5 @@ async function replyTo(
 function stateOf({ status, waiting_on, wake_id, cursor }: SessionRow): string {
   if (status === 'paused') return 'The conversation is paused.'
   if (waiting_on !== null) return 'I am waiting for an answer.'
-  return status === 'active' && wake_id > cursor ? 'I am working on it.' : NOTICES.nothingRuns
+  return status === 'active' && wake_id > cursor ? 'I am working on it.' : REPLIES.nothingRuns
 }

@@ -11,7 +11,7 @@ import { isDecision, settleCard } from './decided-card.ts'
 import { disclose, inside, undisclosed } from './disclose.ts'
 import { fileOf } from './file-out.ts'
 import { ask } from './prompt.ts'
-import type { Notice } from './notices.ts'
+import type { AutomaticReply } from './automatic-replies.ts'
 import { messageChunks } from './message-chunks.ts'
 import type { Progress } from './progress.ts'
 import { deliveredTypes } from './render.ts'
@@ -140,11 +140,11 @@ async function endProgress(
 }
 
 /** The disclosure precedes an automatic reply too, if the conversation has not seen it. */
-export async function deliverNotice(
+export async function deliverReply(
   delivering: Delivering,
   { session_id, event_id, part, body }: ChannelDelivery,
 ): Promise<void> {
-  const planned = JSON.parse(body ?? '{}') as Notice | TestMessage
+  const planned = JSON.parse(body ?? '{}') as AutomaticReply | TestMessage
   const notice = 'to' in planned ? addressed(delivering, planned) : planned
   const { conversation_key, target, text, reply } = notice
   const shown = {
@@ -167,7 +167,7 @@ export async function deliverNotice(
   await sendPart(delivering, { session_id, event_id, part }, { ...shown, part, text })
 }
 /** For a test message, the administrator names the recipient in the platform's format. */
-function addressed({ connection: { adapter } }: Delivering, { to, text }: TestMessage): Notice {
+function addressed({ connection: { adapter } }: Delivering, { to, text }: TestMessage): AutomaticReply {
   const place = adapter.address?.(to) ?? { conversation_key: to, target: {} }
   return { ...place, text }
 }

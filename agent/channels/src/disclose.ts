@@ -4,7 +4,7 @@ import { AppError } from '@cairn/protocol'
 import { deliveryKey, disclosureText, presentDisclosure } from '@cairn/sessions'
 import type { OutgoingPart } from './adapter.ts'
 import type { Connection } from './deps.ts'
-import type { Notice } from './notices.ts'
+import type { AutomaticReply } from './automatic-replies.ts'
 import { type Delivering, LeaseLost, sendPart } from './send-part.ts'
 
 /** Interval between checks of a conversation whose disclosure the platform rejects permanently. */
@@ -102,7 +102,7 @@ async function record(
  */
 export async function undisclosed(
   { deps, connection }: Delivering,
-  { conversation_key, language, text }: Notice,
+  { conversation_key, language, text }: AutomaticReply,
 ): Promise<string | null> {
   const standing = await deps.store.channels.conversation(connection.id, conversation_key)
   if (standing !== null && standing.disclosed_at !== null) return null

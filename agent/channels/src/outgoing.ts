@@ -3,7 +3,7 @@
  * logs.
  */
 import type { DueConversation } from '@cairn/log'
-import { deliverConversation, deliverNotice, redeliver } from './deliver.ts'
+import { deliverConversation, deliverReply, redeliver } from './deliver.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { createProgress } from './progress.ts'
 import type { Delivering } from './send-part.ts'
@@ -83,8 +83,8 @@ export function createOutgoing(
       connection.health.state = (await channels.getConnection(connection.id))?.state ?? 'disabled'
       if (connection.health.state === 'disabled') return
       const by: Delivering = { deps, connection, fence: { connection_id: connection.id, epoch }, signal }
-      for (const notice of await channels.dueNotices(connection.id, AT_ONCE))
-        tasks.begin(`notice ${notice.event_id}`, () => deliverNotice(by, notice))
+      for (const notice of await channels.dueReplies(connection.id, AT_ONCE))
+        tasks.begin(`notice ${notice.event_id}`, () => deliverReply(by, notice))
       for (const redo of await channels.dueRedos(connection.id, AT_ONCE))
         tasks.begin(redo.session_id, () => redeliver(by, redo))
       await look(by)

@@ -19,7 +19,7 @@ import { keepReviews } from './review/capability.ts'
 import { sagas } from './saga/capability.ts'
 import { schedules } from './schedules/capability.ts'
 import { skills } from './skills/capability.ts'
-import { readSkillsAnew } from './skills/catalogue.ts'
+import { rereadSkills } from './skills/catalogue.ts'
 import { titles } from './titles.ts'
 import type { AskSettings, Capability, Claimed } from './turn/capability.ts'
 import type { Asking } from './turn/next-step.ts'
@@ -31,7 +31,7 @@ export function createCapabilities(runner: Runner): (claimed: Claimed) => Promis
   const reviews = keepReviews(runner)
   return async claimed => {
     const { session, report } = claimed
-    const catalogue = await reviews.learned(await readSkillsAnew(runner.skillsDir, report), session)
+    const catalogue = await reviews.learned(await rereadSkills(runner.skillsDir, report), session)
     const { commands, waiting_commands } = commandCapabilities(catalogue, runner.coding)
     return [
       reviews.capability(claimed, catalogue),

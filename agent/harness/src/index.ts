@@ -19,7 +19,7 @@ export { startScriptedProviders, type ScriptedProviders } from './llm/scripted-p
 export { removeRetired, type RemoveRetired } from './remove-retired.ts'
 export { findBrowser, startBrowsers, type StartedBrowsers } from './browser/start.ts'
 export { chooseSandbox, type SandboxChoice, type SandboxStatus } from './sandbox/choose.ts'
-export { readSkills, readSkillsAnew } from './skills/catalogue.ts'
+export { readSkills, rereadSkills } from './skills/catalogue.ts'
 export { builtinDefinitions, builtinTools } from './tools/catalogue.ts'
 export { toolJsonSchema } from './tools/parameters.ts'
 export { createQuota } from './tools/workspace-quota.ts'

@@ -26,7 +26,7 @@ export const linkRefusals = {
 }
 
 /** True if the child's session has written since its outcome was composed. */
-export const hasGoneOn = (row: StoredSession, seen: SeenLog | undefined): boolean =>
+export const hasContinued = (row: StoredSession, seen: SeenLog | undefined): boolean =>
   seen !== undefined &&
   (row.input_tokens !== seen.input_tokens ||
     row.output_tokens !== seen.output_tokens ||
@@ -46,7 +46,7 @@ export function changeLink(sql: LinkSql, row: StoredSession, at: number, change:
     }
     case 'link.settle': {
       const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
-      if (hasGoneOn(row, seen)) throw linkRefusals.goneOn(row, child_id)
+      if (hasContinued(row, seen)) throw linkRefusals.goneOn(row, child_id)
       const settled = sql.settleLink.get(status, cause, input_tokens, output_tokens, cost_usd, at, child_id)
       if (settled === undefined) throw linkRefusals.settled(row, child_id)
       sql.moveTree.run(root_id)

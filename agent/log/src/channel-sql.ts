@@ -151,12 +151,12 @@ export const CHANNEL_SQL = {
   pruneDeliveries:
     "DELETE FROM channel_deliveries WHERE connection_id = $1 AND state IN ('sent', 'dropped') AND " +
     'updated_at <= $2',
-  planNotice:
+  planReply:
     'INSERT INTO channel_deliveries (session_id, event_id, part, connection_id, key, ' +
     'body, state, first_at, ' +
     "updated_at) VALUES ($1, $2, $3, $4, $5, $6, 'planned', $7, $7) " +
     'ON CONFLICT (session_id, event_id, part) DO NOTHING',
-  dueNotices:
+  dueReplies:
     'SELECT * FROM channel_deliveries WHERE session_id = $1 AND ' +
     "state IN ('planned', 'sending', 'waiting', 'unknown') AND next_at <= $2 AND body IS NOT NULL " +
     'ORDER BY event_id LIMIT $3',
@@ -219,7 +219,7 @@ export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   'conversationOf',
   'dueConversations',
   'delivery',
-  'dueNotices',
+  'dueReplies',
   'dueRedos',
   'promptOfItem',
   'itemOf',

@@ -137,9 +137,9 @@ const leaving = (
       settled.possible_duplicate ?? 0,
       ...held(fence),
     ),
-  planNotice: notice =>
-    act('planNotice', ...place(notice), notice.connection_id, notice.key, notice.body, now()),
-  dueNotices: (connectionId, limit) => all('dueNotices', noticesOf(connectionId), now(), limit),
+  planReply: notice =>
+    act('planReply', ...place(notice), notice.connection_id, notice.key, notice.body, now()),
+  dueReplies: (connectionId, limit) => all('dueReplies', repliesOf(connectionId), now(), limit),
   listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
   deliveryOfKey: (connectionId, key) => one('deliveryOfKey', connectionId, key),
 
@@ -184,7 +184,7 @@ const leaving = (
 })
 
 /** The `session_id` of automatic replies, which belong to no session. */
-export const noticesOf = (connectionId: string): string => `in:${connectionId}`
+export const repliesOf = (connectionId: string): string => `in:${connectionId}`
 
 /** The statement of a name, for a driver that prepares by name. */
 export const channelStatement = (name: ChannelStatement): { name: string; text: string } => ({

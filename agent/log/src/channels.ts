@@ -214,9 +214,9 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   /** After the call. False if the lease was lost. */
   settleDelivery(id: DeliveryId, settled: DeliverySettled, fence: ChannelFence): Promise<boolean>
   /** Plans an automatic reply; idempotent. */
-  planNotice(notice: DeliveryId & { connection_id: string; key: string; body: string }): Promise<void>
+  planReply(notice: DeliveryId & { connection_id: string; key: string; body: string }): Promise<void>
   /** Automatic replies to send now, oldest first. */
-  dueNotices(connectionId: string, limit: number): Promise<ChannelDelivery[]>
+  dueReplies(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>
   /** Null if it does not belong to this connection, or was pruned. */
   deliveryOfKey(connectionId: string, key: string): Promise<ChannelDelivery | null>

@@ -41,7 +41,7 @@ export {
   type NotificationStore,
   type NotificationMethod,
 } from './notifications.ts'
-export { noticesOf } from './channel-store.ts'
+export { repliesOf } from './channel-store.ts'
 export {
   type FailedAttempt,
   isTaskOver,

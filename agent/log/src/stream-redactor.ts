@@ -6,18 +6,20 @@
  * token, a key block) are tracked as positions (redact/runs.ts), so that a text full of beginnings of secrets
  * costs no more than any other text of its length.
  */
-import { COMMAND_BEGUN, MAX_SHORT_CHARS } from './redact/in-commands.ts'
-import { CONTEXT_BEGUN, CONTEXT_RUNS, MAX_BEGUN_CHARS } from './redact/in-context.ts'
-import { createKeyBlocks, KEY_BLOCK_BEGUN } from './redact/key-blocks.ts'
-import { TOKEN_BEGUN } from './redact/prefixed-tokens.ts'
+import { PARTIAL_COMMAND, MAX_SHORT_CHARS } from './redact/in-commands.ts'
+import { PARTIAL_CONTEXT, CONTEXT_RUNS, MAX_PARTIAL_CHARS } from './redact/in-context.ts'
+import { createKeyBlocks, PARTIAL_KEY_BLOCK } from './redact/key-blocks.ts'
+import { PARTIAL_TOKEN } from './redact/prefixed-tokens.ts'
 import { compileRun, type RunRule } from './redact/runs.ts'
 import { TokenRuns } from './redact/token-runs.ts'
 import { encodeInJson } from './redact.ts'
 
 type Source = readonly [source: string, flags: string]
 const compile = ([source, flags]: Source): RegExp => new RegExp(source, `g${flags}`)
-const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CONTEXT_BEGUN].map(compile)
-const SHORT = [compile(COMMAND_BEGUN)]
+const PARTIAL = [[PARTIAL_TOKEN, ''] as const, [PARTIAL_KEY_BLOCK, ''] as const, ...PARTIAL_CONTEXT].map(
+  compile,
+)
+const SHORT = [compile(PARTIAL_COMMAND)]
 /**
  * An escape of a JSON text within the text is kept whole: without its backslash, the letter would be taken
  * for part of the secret after it.
@@ -70,9 +72,9 @@ export function createStreamRedactor(known: readonly string[] = []): () => Strea
     /** The latest position at which a text that ends at `at` may be cut. */
     function begins(at: number, floor: number): number {
       const text = held.slice(0, at - base)
-      const from = Math.max(floor - base, text.length - MAX_BEGUN_CHARS)
+      const from = Math.max(floor - base, text.length - MAX_PARTIAL_CHARS)
       const begun = Math.min(
-        firstOf(BEGUN, text, from),
+        firstOf(PARTIAL, text, from),
         firstOf(SHORT, text, Math.max(from, text.length - MAX_SHORT_CHARS)),
       )
       const end = text.slice(floor - base)

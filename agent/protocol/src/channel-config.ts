@@ -1,6 +1,6 @@
 /** Configuration of messaging channels and of the AI disclosure. */
 import { z } from 'zod'
-import { ImapServer, mailAddress, SmtpServer } from './email-config.ts'
+import { ImapServer, emailAddress, SmtpServer } from './email-config.ts'
 
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
 
@@ -199,7 +199,7 @@ const TelegramChannel = z
 const EmailChannel = z
   .strictObject({
     platform: z.literal('email'),
-    address: mailAddress.describe('address that receives messages and sends answers'),
+    address: emailAddress.describe('address that receives messages and sends answers'),
     imap: ImapServer.optional().describe('server of its mailbox; alternative: webhook_secret_env'),
     webhook_secret_env: envName
       .optional()
@@ -223,7 +223,7 @@ const EmailChannel = z
     per_second: z.number().positive().default(1).describe('max emails sent per second'),
     per_hour: z.int().min(1).default(100).describe('max emails sent per hour'),
     ...shared,
-    allow: z.array(mailAddress).default([]).describe('email addresses, for access: allowlist'),
+    allow: z.array(emailAddress).default([]).describe('email addresses, for access: allowlist'),
   })
   .refine(({ imap, webhook_secret_env }) => (imap === undefined) !== (webhook_secret_env === undefined), {
     path: ['imap'],

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { ChannelConfig, DisclosureConfig } from './channel-config.ts'
-import { noticesConfig } from './notices-config.ts'
+import { notificationsConfig } from './notifications-config.ts'
 import { ResearchLevels } from './research.ts'
 
 const name = z
@@ -520,7 +520,9 @@ export const Config = z.strictObject({
     .record(name, ChannelConfig)
     .default({})
     .describe('messaging channels, by a name that you choose'),
-  notices: noticesConfig(EgressConfig.prefault({}).describe('hosts that webhooks may call')).prefault({}),
+  notices: notificationsConfig(EgressConfig.prefault({}).describe('hosts that webhooks may call')).prefault(
+    {},
+  ),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   workspaces: z.string().min(1).optional().describe('a directory for workspaces, outside the data directory'),
   mcp_servers: mcpServers.default({}),

@@ -44,4 +44,4 @@ export type ImapServer = z.infer<typeof ImapServer>
 export const SmtpServer = z.strictObject(keys).refine(isPrivate, PRIVATE).refine(isPaired, PAIRED)
 export type SmtpServer = z.infer<typeof SmtpServer>
 
-export const mailAddress = z.email('must be an email address').transform(address => address.toLowerCase())
+export const emailAddress = z.email('must be an email address').transform(address => address.toLowerCase())

@@ -15,7 +15,7 @@ import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import { ADMIN_ROUTES } from './admin-routes.ts'
 import { BROWSER_ROUTES } from './browser-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
-import { NOTICE_ROUTES } from './notice-routes.ts'
+import { NOTIFICATION_ROUTES } from './notification-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
 import { CallerChannel } from './session-channel.ts'
 import { SESSION_STATUSES } from './session-words.ts'
@@ -820,7 +820,7 @@ export const ROUTES = {
   ...SCHEDULE_ROUTES,
   ...BROWSER_ROUTES,
   ...CHANNEL_ROUTES,
-  ...NOTICE_ROUTES,
+  ...NOTIFICATION_ROUTES,
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof ROUTES

@@ -1,5 +1,5 @@
 /** A message with which an administrator tests a connection, sent by the channel itself. */
-import { type ChannelConnection, noticesOf } from '@cairn/log'
+import { type ChannelConnection, repliesOf } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { deliveryKey } from './delivery-key.ts'
 import type { Deps } from './deps.ts'
@@ -21,9 +21,9 @@ export async function planTestMessage(
       'You cannot send a test message to a website channel: open its page instead.',
     )
   // Distinct from replies to inbound events, whose numbers are small.
-  const where = { session_id: noticesOf(id), event_id: now(), part: 0 }
+  const where = { session_id: repliesOf(id), event_id: now(), part: 0 }
   const key = deliveryKey(where)
   const notice: TestMessage = { to, text: `This is a test message of the channel ${name}.` }
-  await store.channels.planNotice({ ...where, connection_id: id, key, body: JSON.stringify(notice) })
+  await store.channels.planReply({ ...where, connection_id: id, key, body: JSON.stringify(notice) })
   return key
 }

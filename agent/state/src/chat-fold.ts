@@ -3,7 +3,7 @@ import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
 import type { ConversationMessage } from './conversation.ts'
 import { FORK } from './fork.ts'
-import { noticeOf } from './notice-items.ts'
+import { statusItemOf } from './status-items.ts'
 import { foldBoardItems } from './board-items.ts'
 import { answerText } from './open-calls.ts'
 import { foldTaskItems } from './task-items.ts'
@@ -15,7 +15,7 @@ export function foldItem(items: ChatItem[], event: SessionEvent): void {
   foldWorkers(items, event)
   foldTaskItems(items, event)
   foldBoardItems(items, event)
-  const notice = noticeOf(event)
+  const notice = statusItemOf(event)
   if (notice !== null) items.push(notice)
 }
 

@@ -103,7 +103,7 @@ const inbox = createRoute({
 const notices = createRoute({
   getParentRoute: () => shell,
   path: '/notices',
-  component: lazyRouteComponent(() => import('./notices/notices-page.tsx'), 'NoticesPage'),
+  component: lazyRouteComponent(() => import('./notifications/notifications-page.tsx'), 'NotificationsPage'),
 })
 const missions = createRoute({
   getParentRoute: () => shell,

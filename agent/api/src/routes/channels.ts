@@ -1,6 +1,6 @@
 /** Linked accounts of messaging channels, for each user; deliveries and senders, for administrators. */
 import { type AnswerOf, AppError } from '@cairn/protocol'
-import { type ChannelDelivery, noticesOf } from '@cairn/log'
+import { type ChannelDelivery, repliesOf } from '@cairn/log'
 import { createLinkCode } from '@cairn/sessions'
 import type { Handler } from '../handler.ts'
 import { findConnection } from './find-connection.ts'
@@ -34,7 +34,7 @@ type Delivery = AnswerOf<'getDelivery'>
 
 const shownDelivery = ({ connection_id, possible_duplicate, ...row }: ChannelDelivery): Delivery => ({
   id: row.key,
-  session_id: row.session_id === noticesOf(connection_id) ? null : row.session_id,
+  session_id: row.session_id === repliesOf(connection_id) ? null : row.session_id,
   event_id: row.event_id,
   part: row.part,
   state: row.state,

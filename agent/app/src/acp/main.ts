@@ -22,7 +22,7 @@ const open = async ({
   token,
   box,
 }: Options): Promise<AgentEnvironment & { stop?: () => Promise<void> }> => {
-  if (box) return (await import('./box-place.ts')).openBoxPlace(process.env)
+  if (box) return (await import('./sandbox-place.ts')).openSandboxPlace(process.env)
   if (url === undefined) return (await import('./local-place.ts')).openLocalPlace({ env: process.env })
   if (token === undefined) throw new Error('--url needs the token of an account: --token, or CAIRN_TOKEN')
   return (await import('./remote-place.ts')).openRemotePlace(url, token)

@@ -7,7 +7,7 @@ import { benchChildren } from '@cairn/harness/bench/children'
 import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
 import { benchAcp } from '../bench/acp.ts'
-import { benchBoxedAgent } from '../bench/boxed-agent.ts'
+import { benchSandboxedAgent } from '../bench/sandboxed-agent.ts'
 import { benchChannels } from '../bench/channels.ts'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
@@ -59,7 +59,7 @@ export const bench = defineCommand({
     const acp = wants('acp') ? await benchAcp(directory) : []
     const channels = wants('channels') ? await benchChannels(directory) : []
     const boxes = wants('boxes')
-      ? [...(await benchSandboxes(directory)), ...(await benchBoxedAgent(directory))]
+      ? [...(await benchSandboxes(directory)), ...(await benchSandboxedAgent(directory))]
       : []
     const measured = { log, http, turn, files, children, swarm, life, acp, channels, boxes }
     const tables = [

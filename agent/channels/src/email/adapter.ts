@@ -9,7 +9,7 @@ import {
   SendFailed,
 } from '../adapter.ts'
 import { createSignatures } from '../standard-webhooks.ts'
-import { composeMail } from './compose.ts'
+import { composeEmail } from './compose.ts'
 import { sendFailed } from './failures.ts'
 import { LIMITS, POSTED_BYTES } from './limits.ts'
 import {
@@ -17,11 +17,11 @@ import {
   fetchAgain,
   type Fetched,
   type MailboxOptions,
-  type MailPlace,
+  type MailboxPosition,
   readMailbox,
 } from './mailbox.ts'
-import { readFiles, readInbound } from './mail-process.ts'
-import { join, type MailTarget, type Self, targetFor } from './parse.ts'
+import { readFiles, readInbound } from './email-process.ts'
+import { join, type EmailTarget, type Self, targetFor } from './parse.ts'
 import { isAddress } from './people.ts'
 import { createTokens } from './reply-token.ts'
 import { openTransport, type Smtp } from './transport.ts'
@@ -61,7 +61,7 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
   const sender = {
     name,
     address,
-    replyTo: ({ conversation, to, others }: MailTarget): string | null =>
+    replyTo: ({ conversation, to, others }: EmailTarget): string | null =>
       tokens?.address(conversation, others.length === 0 ? to.address : null, now()) ?? null,
   }
   /** When emails were sent within the last hour. */
@@ -78,7 +78,7 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
       const target = targetFor(to.trim().toLowerCase(), 'Test message')
       return { conversation_key: target.conversation, target }
     },
-    join: (standing, inbound) => join(standing as MailTarget, inbound),
+    join: (standing, inbound) => join(standing as EmailTarget, inbound),
     webhook: webhookSecret === null ? null : postedMails(webhookSecret, self, now),
     ...(mailbox === null
       ? {}
@@ -101,7 +101,7 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     key: string,
     signal: AbortSignal,
   ): Promise<{ message_id: string | null }> {
-    const { to } = part.target as MailTarget
+    const { to } = part.target as EmailTarget
     if (!isAddress(to.address))
       throw new SendFailed('permanent', 'an email goes to one address, such as ann@example.org')
     const at = now()
@@ -114,7 +114,7 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     sentAt.push(at)
     try {
       const { messageId } = await transport.sendMail({
-        ...(await composeMail(part, key, sender, signal)),
+        ...(await composeEmail(part, key, sender, signal)),
         signal,
       })
       return { message_id: messageId }
@@ -172,7 +172,7 @@ function createFetcher(mailbox: MailboxOptions | null): NonNullable<Adapter['fet
 
   async function fetchFrom(ref: FileRef['ref'], signal: AbortSignal): Promise<Uint8Array> {
     if (mailbox === null) throw new Error('the file is missing from its email')
-    const place: MailPlace = { uid: Number(ref['uid']), uidvalidity: String(ref['uidvalidity']) }
+    const place: MailboxPosition = { uid: Number(ref['uid']), uidvalidity: String(ref['uidvalidity']) }
     const key = `${place.uidvalidity}/${place.uid}`
     if (newest?.key !== key)
       newest = { key, files: await readFiles(await fetchAgain(mailbox, place, signal), signal) }

@@ -2,8 +2,8 @@
 import type { SendMailOptions } from 'nodemailer'
 import type { OutgoingPart } from '../adapter.ts'
 import { paragraph } from './html.ts'
-import { renderHtml } from './mail-process.ts'
-import type { MailTarget } from './parse.ts'
+import { renderHtml } from './email-process.ts'
+import type { EmailTarget } from './parse.ts'
 import { ourMessageId } from './thread.ts'
 
 export type Sender = {
@@ -11,20 +11,20 @@ export type Sender = {
   name: string
   address: string
   /** The reply address; null for the address itself. */
-  replyTo(target: MailTarget): string | null
+  replyTo(target: EmailTarget): string | null
 }
 
 const MARKDOWN: readonly OutgoingPart['type'][] = ['answer', 'question', 'approval']
 /** Maximum entries of References: the first email and the newest ones. */
 const REFERENCES = 20
 
-export async function composeMail(
+export async function composeEmail(
   part: OutgoingPart,
   key: string,
   sender: Sender,
   signal: AbortSignal,
 ): Promise<SendMailOptions> {
-  const target = part.target as MailTarget
+  const target = part.target as EmailTarget
   const { to, others, subject, message_id, references, conversation } = target
   const text = textOf(part)
   const disclosure = part.disclosure ?? null

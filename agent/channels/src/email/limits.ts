@@ -9,7 +9,7 @@ export const LIMITS: Limits = {
   fileBytesOut: 10 * MiB,
 }
 /** Bytes of a whole encoded email: base64 makes files a third larger. */
-export const MAIL_BYTES = 36 * MiB
+export const MAX_EMAIL_BYTES = 36 * MiB
 /** Bytes of an email that a mail server posts. */
 export const POSTED_BYTES = 4 * MiB
 /** Lines of an email: 36 MiB of base64 have fewer than 500,000. */

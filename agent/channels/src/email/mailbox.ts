@@ -7,7 +7,7 @@ import { ImapFlow } from 'imapflow'
 import type { Consuming, Inbound } from '../adapter.ts'
 import { wait } from '../wait.ts'
 import { consumeFailed } from './failures.ts'
-import { MAIL_BYTES, UNREADABLE } from './limits.ts'
+import { MAX_EMAIL_BYTES, UNREADABLE } from './limits.ts'
 
 const POLL_MS = 4 * 60_000
 const CONNECT_MS = 15_000
@@ -31,11 +31,11 @@ type Cursor = {
 export type Fetched = {
   raw: Uint8Array
   at: number
-  place: MailPlace
+  place: MailboxPosition
   /** The size of an email that was too large to fetch completely. */
   tooLarge: number | null
 }
-export type MailPlace = { uid: number; uidvalidity: string }
+export type MailboxPosition = { uid: number; uidvalidity: string }
 
 export type MailboxOptions = ImapServer & { password: string; now: () => number }
 
@@ -123,7 +123,7 @@ async function fetchMail(client: ImapFlow, uid: number, uidvalidity: string): Pr
   const about = await client.fetchOne(String(uid), { size: true, internalDate: true }, { uid: true })
   if (about === false) return null
   const { size = 0, internalDate } = about
-  const isWhole = size <= MAIL_BYTES
+  const isWhole = size <= MAX_EMAIL_BYTES
   const body = await client.fetchOne(String(uid), isWhole ? { source: true } : { headers: true }, {
     uid: true,
   })
@@ -140,7 +140,7 @@ async function fetchMail(client: ImapFlow, uid: number, uidvalidity: string): Pr
 /** Fetches one email over its own connection. */
 export const fetchAgain = (
   options: MailboxOptions,
-  { uid, uidvalidity }: MailPlace,
+  { uid, uidvalidity }: MailboxPosition,
   signal: AbortSignal,
 ): Promise<Uint8Array> =>
   within(options, signal, async client => {

@@ -1,6 +1,6 @@
 /**
  * Parses an email: its author, conversation, text and files. Pure, but slow for some input, so
- * mail-process.ts runs it off the event loop.
+ * email-process.ts runs it off the event loop.
  */
 import { createHash } from 'node:crypto'
 import PostalMime, { type Email } from 'postal-mime'
@@ -15,7 +15,7 @@ import { textOf } from './text.ts'
 import { idsOf, threadKey, type ThreadRef, threadRef } from './thread.ts'
 
 /** The target of answers, stored in the row of the conversation. */
-export type MailTarget = {
+export type EmailTarget = {
   conversation: string
   to: Person
   others: Person[]
@@ -30,7 +30,7 @@ export type MailTarget = {
 }
 
 /** Target of a new outbound email. A reply to it starts its own conversation. */
-export const targetFor = (address: string, subject: string): MailTarget => ({
+export const targetFor = (address: string, subject: string): EmailTarget => ({
   conversation: threadKey(`to:${address}`),
   to: { name: '', address },
   others: [],
@@ -105,7 +105,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
   const user_id = isProven ? from : `unverified:${from}`
   // Unverified senders cannot add recipients.
   const others = isProven ? othersOf(email, from, isOurs) : []
-  const target: MailTarget = {
+  const target: EmailTarget = {
     conversation: place.conversation,
     to: sender ?? { name: '', address: '' },
     others,
@@ -139,7 +139,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
   }
 }
 
-const placed = ({ conversation, own }: ThreadRef, target: MailTarget) => ({
+const placed = ({ conversation, own }: ThreadRef, target: EmailTarget) => ({
   conversation_key: conversation,
   own_key: own,
   target,
@@ -180,8 +180,8 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
  * Participants when the conversation started may write to it, and anyone who writes to its signed address.
  * Answers go to those participants, whatever a later email says, and refer to the newest email.
  */
-export function join(standing: MailTarget, inbound: Inbound): Inbound | null {
-  const { has_token, message_id, references } = inbound.target as MailTarget
+export function join(standing: EmailTarget, inbound: Inbound): Inbound | null {
+  const { has_token, message_id, references } = inbound.target as EmailTarget
   if (!has_token && !standing.people.includes(inbound.source.user_id)) return null
   return {
     ...inbound,

@@ -32,8 +32,11 @@ export async function visitorFor(
   return { visitor, token }
 }
 
-export type Told = { level: string; language: string; text: string }
-export function disclosureOf({ disclosure, agent, model }: Connection, language: string | null): Told | null {
+export type ShownDisclosure = { level: string; language: string; text: string }
+export function disclosureOf(
+  { disclosure, agent, model }: Connection,
+  language: string | null,
+): ShownDisclosure | null {
   const shown = disclosureText(disclosure, { agent, model, language, hasCommands: false })
   return shown === null ? null : { level: disclosure.level, ...shown }
 }
@@ -43,7 +46,7 @@ export async function conversationOf(
   deps: ChannelDeps,
   connection: Connection,
   key: string,
-  told: Told | null,
+  told: ShownDisclosure | null,
 ): Promise<string> {
   const { store } = deps
   const last = await store.channels.conversation(connection.id, key)
@@ -69,7 +72,11 @@ export async function conversationOf(
   return session_id
 }
 
-async function present(deps: ChannelDeps, sessionId: string, { level, language, text }: Told): Promise<void> {
+async function present(
+  deps: ChannelDeps,
+  sessionId: string,
+  { level, language, text }: ShownDisclosure,
+): Promise<void> {
   const conversation = await deps.store.channels.conversationOf(sessionId)
   if (conversation === null || conversation.disclosed_at !== null) return
   const shown = { level, channel: 'website', language, text, platform_message_id: null }

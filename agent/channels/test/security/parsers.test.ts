@@ -5,7 +5,7 @@
 import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanName } from '../../src/clean-name.ts'
-import { readInbound, renderHtml } from '../../src/email/mail-process.ts'
+import { readInbound, renderHtml } from '../../src/email/email-process.ts'
 import { call, logOf, makeBench, sessionsOf } from '../bench.ts'
 import { startFakePost } from '../email/fake-post.ts'
 import { ADDRESS, writeMail } from '../email/person.ts'

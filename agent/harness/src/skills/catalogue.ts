@@ -19,7 +19,7 @@ export type SkillCatalogue = { skills: ReadonlyMap<string, Skill>; problems: rea
 export const NO_SKILLS: SkillCatalogue = { skills: new Map(), problems: [] }
 
 /** Read for every claim: skills may be added and changed while the service runs. */
-export async function readSkillsAnew(root: string | undefined, report: Logger): Promise<SkillCatalogue> {
+export async function rereadSkills(root: string | undefined, report: Logger): Promise<SkillCatalogue> {
   if (root === undefined) return NO_SKILLS
   try {
     return await readSkills(root)

@@ -1,7 +1,7 @@
 /**
  * Changes to links, trees and timers within a commit on Postgres, under the locks of its sessions and trees.
  */
-import { hasGoneOn, linkRefusals } from '../change-link.ts'
+import { hasContinued, linkRefusals } from '../change-link.ts'
 import { DAY_MS, type LinkChange } from '../links.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { EncodedRow } from '../writer-messages.ts'
@@ -101,7 +101,7 @@ export async function changeLink(
     }
     case 'link.settle': {
       const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
-      if (hasGoneOn(row, seen)) throw linkRefusals.goneOn(row, child_id)
+      if (hasContinued(row, seen)) throw linkRefusals.goneOn(row, child_id)
       const settled = await ask(SETTLE_LINK, [
         status,
         cause,

@@ -2,7 +2,7 @@
  * Secrets in command lines, headers, signed URLs and credential files: `curl -u`, `mysql -p`, `sshpass -p`,
  * `Cookie:`, netrc, .pgpass, registry logins. The text before them is kept.
  */
-import { begun } from './prefixed-tokens.ts'
+import { prefixesOf } from './prefixed-tokens.ts'
 import type { RunRule } from './runs.ts'
 import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Rule, SAFE } from './values.ts'
 
@@ -127,16 +127,16 @@ export const COMMAND_CONTEXTS = {
 
 type Source = readonly [source: string, flags: string]
 const anyOf = (words: readonly string[], then: string): string =>
-  words.map(word => begun(word, then)).join('|')
+  words.map(word => prefixesOf(word, then)).join('|')
 
 /** The fixed beginnings, none longer than `MAX_SHORT_CHARS`; what follows is tracked as a run. */
 const GLUE = String.raw`${QUOTE}\s{0,3}`
-export const COMMAND_BEGUN: Source = [
+export const PARTIAL_COMMAND: Source = [
   [
     `${APART}(?:${anyOf([...COMMAND_NAMES, 'set-cookie', 'login'], '')})`,
-    APART + begun('cookie', `${GLUE}(?::${GLUE})?`),
+    APART + prefixesOf('cookie', `${GLUE}(?::${GLUE})?`),
     `:(?:${anyOf(['5432:', '6432:'], '')})`,
-    `["'_](?:${begun('auth', `${GLUE}(?:[:=]${GLUE})?`)})?`,
+    `["'_](?:${prefixesOf('auth', `${GLUE}(?:[:=]${GLUE})?`)})?`,
     `[?&](?:${anyOf(['sig=', 'X-Amz-Signature=', 'X-Goog-Signature='], '')})?`,
     String.raw`<[\w.:-]{0,80}`,
   ]

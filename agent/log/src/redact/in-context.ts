@@ -5,7 +5,7 @@
  * In arguments of a call, a rule removes characters of `SAFE` only: none that a shell interprets.
  */
 import { COMMAND_CONTEXTS, COMMAND_RUNS, isSecretElement } from './in-commands.ts'
-import { begun } from './prefixed-tokens.ts'
+import { prefixesOf } from './prefixed-tokens.ts'
 import type { RunRule } from './runs.ts'
 import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Rule, SAFE } from './values.ts'
 
@@ -185,9 +185,9 @@ const NAME_BEGINS = [
 /** Start of a word, or of a word within a name: dbPassword, DB_PASSWORD. */
 const WORD_START = '(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))'
 
-/** At the end of a text: what may still become a secret, none longer than `MAX_BEGUN_CHARS`. */
-export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[] = [
-  [String.raw`\b(?:${begun('bearer')}|${begun('basic')})$`, 'i'],
+/** At the end of a text: what may still become a secret, none longer than `MAX_PARTIAL_CHARS`. */
+export const PARTIAL_CONTEXT: readonly (readonly [source: string, flags: string])[] = [
+  [String.raw`\b(?:${prefixesOf('bearer')}|${prefixesOf('basic')})$`, 'i'],
   [String.raw`:(?:\/(?:\/[^\s/"'<>\\]{0,500})?)?$`, ''],
   [String.raw`\\{0,8}"(?:[dpqk]|d[pq]|qi)?(?:\\{0,8}"\s{0,3}(?::\s{0,3}(?:\\{0,8}"?)?)?|\\{0,8})$`, ''],
   [`${WORD_START}(?:${NAME_BEGINS.join('|')})$`, ''],
@@ -197,7 +197,7 @@ export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[
     'i',
   ],
 ]
-export const MAX_BEGUN_CHARS = 640
+export const MAX_PARTIAL_CHARS = 640
 
 const schemeRuns = (word: string, first: string, body: string): RunRule[] => [
   { head: String.raw`\b${word}[ \t]`, body: String.raw`[ \t]`, flags: 'i', max: word.length + 1 },

@@ -5,7 +5,7 @@
  * material follow. In arguments of a call, the text between markers may be anything, even a command: there
  * only runs of key material are removed, and every other character stays for approval and audit.
  */
-import { begun, START } from './prefixed-tokens.ts'
+import { prefixesOf, START } from './prefixed-tokens.ts'
 import type { Stretches } from './runs.ts'
 
 const LABEL = '[A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?'
@@ -144,9 +144,9 @@ export const withoutKeyMaterial = (text: string, mark: string): string =>
   replaceBlocks(text, ({ start, end }) => text.slice(start, end).replace(ARGUMENT_RUN, mark))
 
 /** The beginning of a marker, at the end of a text. */
-export const KEY_BLOCK_BEGUN =
+export const PARTIAL_KEY_BLOCK =
   '-{1,5}(?: ' +
-  `?${begun('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${begun('PuTTY-User-Key-File-')}$`
+  `?${prefixesOf('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${prefixesOf('PuTTY-User-Key-File-')}$`
 
 const MARKER = `(?<head>${HEAD.source})|-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC: ?[0-9a-fA-F]`
 const MAX_MARKER = 110

@@ -69,14 +69,14 @@ export const prefixWords = (mask: number, { whole: isWhole }: { whole: boolean }
   })
 
 /** The letters of a word, each optional after the one before it, and then what may follow the whole word. */
-export const begun = (word: string, then = ''): string =>
+export const prefixesOf = (word: string, then = ''): string =>
   [...word].reduceRight((rest, letter) => `${escapeRegExp(letter)}(?:${rest})?`, then)
 
-const begunPrefix = (rules: readonly PrefixRule[]): string =>
-  rules.flatMap(({ prefixes }) => prefixes.map(prefix => begun(prefix))).join('|')
+const partialPrefix = (rules: readonly PrefixRule[]): string =>
+  rules.flatMap(({ prefixes }) => prefixes.map(prefix => prefixesOf(prefix))).join('|')
 
 /** The beginning of a token's prefix, at the end of a text. */
-export const TOKEN_BEGUN = `(?:${START}(?:${begunPrefix(ahead)})|(?:${begunPrefix(inside)}))$`
+export const PARTIAL_TOKEN = `(?:${START}(?:${partialPrefix(ahead)})|(?:${partialPrefix(inside)}))$`
 
 /** Tokens with a complete prefix, by the alphabet of what follows. */
 export const TOKEN_RUNS: readonly RunRule[] = [...runsOf(ahead, START), ...runsOf(inside, '')]

@@ -1,6 +1,6 @@
 /** What a messaging channel stores: rows that are settled once, their order, and leases with fences. */
 import { expect, test } from 'vitest'
-import { type ChannelFence, type LogStore, noticesOf } from '@cairn/log'
+import { type ChannelFence, type LogStore, repliesOf } from '@cairn/log'
 import type { Bench } from './bench.ts'
 import { newSession, readAll, refused, response, say } from './fixture.ts'
 
@@ -169,20 +169,20 @@ export function defineChannels({ open, kind }: Bench): void {
     const { channels } = store
     const fence = await fenceOf(store)
     const notice = {
-      session_id: noticesOf('hook'),
+      session_id: repliesOf('hook'),
       event_id: 4,
       part: 0,
       connection_id: 'hook',
       key: 'k',
       body: 'no',
     }
-    await channels.planNotice(notice)
-    await channels.planNotice({ ...notice, body: 'other' })
-    expect(await channels.dueNotices('hook', 10)).toMatchObject([{ body: 'no', state: 'planned' }])
+    await channels.planReply(notice)
+    await channels.planReply({ ...notice, body: 'other' })
+    expect(await channels.dueReplies('hook', 10)).toMatchObject([{ body: 'no', state: 'planned' }])
     await channels.beginDelivery(notice, fence)
     await channels.settleDelivery(notice, { state: 'sent', platform_message_id: 'm' }, fence)
-    await channels.planNotice(notice)
-    expect(await channels.dueNotices('hook', 10)).toEqual([])
+    await channels.planReply(notice)
+    expect(await channels.dueReplies('hook', 10)).toEqual([])
   })
 
   test('expired visitors of a connection are deleted, and others are kept', async () => {

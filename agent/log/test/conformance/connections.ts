@@ -1,6 +1,6 @@
 /** Connections of cairn.yaml and of the page: a person's setting applies until a person changes it. */
 import { expect, test } from 'vitest'
-import { noticesOf } from '@cairn/log'
+import { repliesOf } from '@cairn/log'
 import type { Bench } from './bench.ts'
 
 const named = (id: string, org_id = 'org_1') => ({
@@ -90,7 +90,7 @@ export function defineConnections({ open }: Bench): void {
       const body = { connection_id: id, body: '{}' }
       await channels.receive({ ...body, event_key: '1', conversation_key: 'one', sender: 'ann' })
       await channels.seeSender(id, 'ann', 'Ann')
-      await channels.planNotice({ ...body, session_id: noticesOf(id), event_id: 1, part: 0, key: `k ${id}` })
+      await channels.planReply({ ...body, session_id: repliesOf(id), event_id: 1, part: 0, key: `k ${id}` })
     }
     await channels.putConnection(named('file'))
     expect(await channels.deleteConnection('file', 'page')).toBe(false)
@@ -99,7 +99,7 @@ export function defineConnections({ open }: Bench): void {
     const left = async (id: string) => [
       (await channels.nextInbound(id, 10)).length,
       (await channels.listSenders(id, 10)).length,
-      (await channels.dueNotices(id, 10)).length,
+      (await channels.dueReplies(id, 10)).length,
       await channels.deliveryOfKey(id, `k ${id}`).then(row => row?.state ?? null),
     ]
     expect(await left('hook')).toEqual([0, 0, 0, null])

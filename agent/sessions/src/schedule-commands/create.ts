@@ -5,7 +5,7 @@ import { findSession } from '../access.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
 import { newState } from '../schedules/schedule.ts'
-import { jitterOf, nextSlotOf } from '../schedules/slots.ts'
+import { jitterOf, nextScheduledTimeOf } from '../schedules/scheduled-times.ts'
 import { shownTiming } from '../schedules/view.ts'
 import { specOf } from '../schedules/parse-schedule.ts'
 import { readSchedule } from './find.ts'
@@ -24,7 +24,7 @@ export function composeNew(
       { extra: { parent_id: session.parent_id } },
     )
   const spec = specOf(input, { session, config, now, expires })
-  const first = nextSlotOf(spec.timing)(now) ?? now
+  const first = nextScheduledTimeOf(spec.timing)(now) ?? now
   const next = first + jitterOf(id, spec)
   return {
     shown: shownTiming(spec.timing),

@@ -18,7 +18,7 @@ import {
   startRun,
 } from './pending-decision.ts'
 import type { RunOutcome, RunRef, Schedule, ScheduleSpec, ScheduleState, Timing } from './schedule.ts'
-import { jitterOf, MAX_SLOTS, nextSlotOf, type Passed, slotsUntil } from './slots.ts'
+import { jitterOf, MAX_TIMES, nextScheduledTimeOf, type Passed, timesUntil } from './scheduled-times.ts'
 
 /** Decides the scheduled times up to now, by the clock of the store that found the schedule due. */
 export function decideDue(schedule: Schedule, now: number, context: ScheduleContext): Decision {
@@ -95,7 +95,7 @@ export function decideResume(schedule: Schedule, now: number): Decision {
   const pending = beginDecision(schedule)
   pending.status = 'active'
   Object.assign(pending.state, { failures: 0, backoff_until: 0, reason: null, last_skip: null })
-  pending.state.slot_at = nextSlot(schedule.spec.timing, pending.state, now)
+  pending.state.slot_at = nextTime(schedule.spec.timing, pending.state, now)
   return finishDecision(pending)
 }
 
@@ -115,20 +115,20 @@ export function decideChange(
     const isMoved = !isDeepStrictEqual(schedule.spec.timing, spec.timing)
     const until = lastOwed(schedule.spec, now)
     if (isMoved) while (state.slot_at !== null && state.slot_at <= until) takeDue(pending, until, { parent })
-    if (isMoved || isSpent(schedule)) state.slot_at = nextSlot(spec.timing, state, now)
+    if (isMoved || isSpent(schedule)) state.slot_at = nextTime(spec.timing, state, now)
   }
   return finishDecision({ ...pending, schedule: { ...schedule, spec } })
 }
 
-const nextSlot = (timing: Timing, { acted_at }: ScheduleState, now: number): number | null =>
-  nextSlotOf(timing)(Math.max(now, acted_at ?? 0))
+const nextTime = (timing: Timing, { acted_at }: ScheduleState, now: number): number | null =>
+  nextScheduledTimeOf(timing)(Math.max(now, acted_at ?? 0))
 
 /** Times up to now cannot run any more: the schedule is paused. */
 function skipPassed(pending: PendingDecision, now: number): void {
   const { state } = pending
   const { spec } = pending.schedule
   while (state.slot_at !== null) {
-    const passed = slotsUntil(nextSlotOf(spec.timing), state.slot_at, lastOwed(spec, now), 0)
+    const passed = timesUntil(nextScheduledTimeOf(spec.timing), state.slot_at, lastOwed(spec, now), 0)
     if (passed === null) return
     pass(state, passed)
     skipRuns(pending, 'paused', passed.first, passed.last, passed.count)
@@ -161,12 +161,12 @@ function takeDue(pending: PendingDecision, until: number, context: Pick<Schedule
   const { timing, missed, catch_up_s, late_s } = schedule.spec
   if (state.slot_at === null) return
   const since = until - catch_up_s * 1000
-  const passed = slotsUntil(nextSlotOf(timing), state.slot_at, until, since)
+  const passed = timesUntil(nextScheduledTimeOf(timing), state.slot_at, until, since)
   if (passed === null) return
   pass(state, passed)
   const { first, last, count, old, old_last, new_first } = passed
   // More times passed than one decision counts, and the last one counted is long past.
-  const isCut = count === MAX_SLOTS && passed.next !== null && passed.next <= until
+  const isCut = count === MAX_TIMES && passed.next !== null && passed.next <= until
   if (isCut) return skipRuns(pending, 'missed', first, last, count)
   if (old > 0) skipRuns(pending, 'missed', first, old_last, old)
   if (new_first === null) return notifyMissed(pending)

@@ -9,7 +9,7 @@ import {
 import type { SessionRow } from '@cairn/log'
 import { parseCron } from './cron.ts'
 import type { ScheduleSpec, Timing } from './schedule.ts'
-import { nextSlotOf } from './slots.ts'
+import { nextScheduledTimeOf } from './scheduled-times.ts'
 import { zoneName } from './zone.ts'
 
 const MIN_INTERVAL_S = 60
@@ -96,7 +96,7 @@ export function specOf(
         ? now + limits.expires_days * DAY_MS
         : null
       : checkedTime('expires_at', input.expires_at, now)
-  const first = nextSlotOf(timing)(now)
+  const first = nextScheduledTimeOf(timing)(now)
   if (first === null ? kept === undefined : expires_at !== null && first >= expires_at)
     throw invalid(
       'expires_at',

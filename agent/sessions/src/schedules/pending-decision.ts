@@ -2,7 +2,7 @@
  * The steps of a decision about a schedule (decide.ts): the effects of one scheduled time, one run, one end.
  */
 import type { RunOutcome, RunRef, RunRow, Schedule, ScheduleState, SkipReason } from './schedule.ts'
-import { jitterOf } from './slots.ts'
+import { jitterOf } from './scheduled-times.ts'
 
 /** External state at that moment. */
 export type ScheduleContext = {

@@ -1,7 +1,7 @@
 /** Schedules as the API shows them, and previews of their times. */
 import type { ScheduleRun, StoreSchedule } from '@cairn/log'
 import type { NextTime, ScheduleRunView, ScheduleView } from '@cairn/protocol'
-import { jitterOf, nextSlotOf } from './slots.ts'
+import { jitterOf, nextScheduledTimeOf } from './scheduled-times.ts'
 import type { Timing } from './schedule.ts'
 import { runId, scheduleOf } from './stored.ts'
 import { instantOf, zoneOf } from './zone.ts'
@@ -45,7 +45,7 @@ export const shownTiming = (
 
 function nextOf(row: StoreSchedule): string[] {
   const { id, spec, state } = scheduleOf(row)
-  const next = nextSlotOf(spec.timing)
+  const next = nextScheduledTimeOf(spec.timing)
   const found: string[] = []
   const left = spec.max_runs === null ? NEXT : spec.max_runs - state.run_count
   for (let at = state.slot_at; at !== null && found.length < Math.min(NEXT, left); at = next(at)) {
@@ -69,7 +69,7 @@ export const viewRun = (run: ScheduleRun): ScheduleRunView => ({
 
 /** The next times of a timing, with notes about clock changes. */
 export function preview(timing: Timing, now: number, count: number): NextTime[] {
-  const next = nextSlotOf(timing)
+  const next = nextScheduledTimeOf(timing)
   const zone = timing.kind === 'cron' ? timing.timezone : 'UTC'
   const found: NextTime[] = []
   for (let at = next(now); at !== null && found.length < count; at = next(at))

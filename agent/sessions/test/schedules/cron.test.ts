@@ -4,7 +4,7 @@ import { CronExpressionParser } from 'cron-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseCron } from '../../src/schedules/cron.ts'
-import { nextSlotOf } from '../../src/schedules/slots.ts'
+import { nextScheduledTimeOf } from '../../src/schedules/scheduled-times.ts'
 import { timingOf } from '../../src/schedules/parse-schedule.ts'
 import { instantOf, zoneName, zoneOf } from '../../src/schedules/zone.ts'
 
@@ -15,7 +15,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'America/Santiago']
 
-const nextOf = (cron: string, timezone: string) => nextSlotOf({ kind: 'cron', cron, timezone })
+const nextOf = (cron: string, timezone: string) => nextScheduledTimeOf({ kind: 'cron', cron, timezone })
 function slots(cron: string, zone: string, from: string, to: string): string[] {
   const next = nextOf(cron, zone)
   const found: string[] = []
@@ -181,7 +181,7 @@ describe('a year', () => {
 
   test('of intervals is a fixed grid from its anchor, independent of the query time', () => {
     const anchor_at = Date.UTC(2026, 0, 1, 12, 0, 0, 123)
-    const next = nextSlotOf({ kind: 'interval', interval_s: 420, anchor_at })
+    const next = nextScheduledTimeOf({ kind: 'interval', interval_s: 420, anchor_at })
     let at = anchor_at
     for (let k = 1; k <= 75_000; k++) {
       at = next(at)!

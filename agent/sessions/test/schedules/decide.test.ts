@@ -18,7 +18,7 @@ import {
   type Schedule,
   type ScheduleSpec,
 } from '../../src/schedules/schedule.ts'
-import { jitterOf, nextSlotOf } from '../../src/schedules/slots.ts'
+import { jitterOf, nextScheduledTimeOf } from '../../src/schedules/scheduled-times.ts'
 
 /** The long runs are for the nightly job. */
 
@@ -59,7 +59,7 @@ class Desk {
       id: 'a schedule',
       status: 'active',
       spec,
-      state: newState(nextSlotOf(spec.timing)(START)),
+      state: newState(nextScheduledTimeOf(spec.timing)(START)),
     }
     this.due_at = this.schedule.state.slot_at! + jitterOf('a schedule', spec)
   }
@@ -364,7 +364,7 @@ test('every scheduled time of an active schedule is accounted for once and in or
       (overlap, missed, cron, jitter_s, steps) => {
         const timing = { kind: 'cron', cron, timezone: 'Europe/Berlin' } as const
         const desk = new Desk({ overlap, missed, jitter_s, timing, max_failures: 1000 })
-        const next = nextSlotOf(timing)
+        const next = nextScheduledTimeOf(timing)
         let [now, owed, from] = [START, 0, START]
         const jitter = jitterOf(desk.schedule.id, desk.schedule.spec)
         /** Counts the scheduled times from the last count until now, while it was active. */

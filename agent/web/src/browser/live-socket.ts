@@ -1,7 +1,7 @@
 /** The socket of the live view: receives frames and sends input. Nothing is stored. */
 
 export type BrowserTab = { url: string; title: string; front: boolean }
-export type Told =
+export type LiveMessage =
   | { t: 'hello'; browser_id: string; width: number; height: number }
   | { t: 'tabs'; tabs: BrowserTab[] }
   | { t: 'control'; holder: string | null; yours: boolean }
@@ -28,7 +28,7 @@ function readFrame(data: ArrayBuffer): { seq: number; width: number; height: num
 
 type Listener = {
   onFrame(bitmap: ImageBitmap, size: { width: number; height: number }): void
-  onTold(told: Told): void
+  onMessage(told: LiveMessage): void
   onClosed(): void
 }
 
@@ -40,7 +40,7 @@ export function openLiveSocket(sessionId: string, ticket: string, listener: List
   socket.binaryType = 'arraybuffer'
   let isOpen = true
   socket.addEventListener('message', ({ data }) => {
-    if (typeof data === 'string') return listener.onTold(JSON.parse(data) as Told)
+    if (typeof data === 'string') return listener.onMessage(JSON.parse(data) as LiveMessage)
     void draw(data as ArrayBuffer)
   })
   socket.addEventListener('close', () => {

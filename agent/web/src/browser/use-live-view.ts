@@ -2,7 +2,13 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { client, describeError, isMissing } from '../api.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
-import { type BrowserTab, type Input, type LiveSocket, openLiveSocket, type Told } from './live-socket.ts'
+import {
+  type BrowserTab,
+  type Input,
+  type LiveSocket,
+  openLiveSocket,
+  type LiveMessage,
+} from './live-socket.ts'
 
 const AGAIN_MS = 2_000
 
@@ -25,7 +31,7 @@ const NOTHING: LiveView = {
   problem: null,
 }
 
-function follow(view: LiveView, told: Told): LiveView {
+function follow(view: LiveView, told: LiveMessage): LiveView {
   switch (told.t) {
     case 'hello':
       return { ...view, state: 'live', problem: null }
@@ -67,7 +73,7 @@ export function useLiveView(
           if (isOver) return
           socket.current = openLiveSocket(sessionId, ticket, {
             onFrame: draw,
-            onTold: told => setView(now => follow(now, told)),
+            onMessage: told => setView(now => follow(now, told)),
             onClosed: retry,
           })
         } catch (error) {

@@ -8,7 +8,7 @@ import { formatAgo, useNow } from '../ui/use-now.ts'
 import { ChannelForm } from './channel-form.tsx'
 import { type Channel, channelQuery, channelsQuery } from './channel-queries.ts'
 import { fixOf, platformName, stateName } from './channel-words.ts'
-import { DeadLetters } from './dead-letters.tsx'
+import { FailedDeliveries } from './failed-deliveries.tsx'
 import { Senders } from './senders.tsx'
 import { TestMessage } from './test-message.tsx'
 import { channelsWords } from '../words/channels.ts'
@@ -73,7 +73,7 @@ export function ChannelCard({ channel }: { channel: Channel }) {
       </div>
       {open === 'test' && <TestMessage channel={channel} />}
       {open === 'senders' && <Senders id={id} />}
-      {open === 'dead' && <DeadLetters id={id} />}
+      {open === 'dead' && <FailedDeliveries id={id} />}
       {open === 'edit' && <Edit id={id} onDone={() => setOpen(null)} />}
     </li>
   )

@@ -24,7 +24,7 @@ export const channelQuery = (id: string) =>
     queryFn: ({ signal }) => client.call('getChannel', { params: { channel_id: id }, signal }),
     staleTime: 0,
   })
-export const deadLettersQuery = (id: string) =>
+export const failedDeliveriesQuery = (id: string) =>
   queryOptions({
     queryKey: ['admin', 'channels', id, 'dead'],
     queryFn: async ({ signal }) =>

@@ -9,7 +9,7 @@ import { isAsked, type ItemOf } from './chat-item.ts'
 import { CommandReply } from './command-reply.tsx'
 import { ExpertCard } from './expert-card.tsx'
 import { HistoryItem } from './history-item.tsx'
-import { NoticeItem } from './notice-item.tsx'
+import { StatusItem } from './status-item.tsx'
 import { QuestionCard } from './question-card.tsx'
 import { ToolCard } from './tool-card.tsx'
 import { UserItem } from './user-item.tsx'
@@ -55,7 +55,7 @@ export const Item = memo(function Item({
     case 'artifact':
       return <ArtifactItem sessionId={sessionId} item={item} />
     case 'notice':
-      return <NoticeItem item={item} onEvent={onEvent} />
+      return <StatusItem item={item} onEvent={onEvent} />
     case 'worker':
       return <WorkerItem item={item} />
     case 'task':

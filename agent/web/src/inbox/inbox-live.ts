@@ -5,7 +5,7 @@ import { followChanges } from '../live/live.ts'
 import { inboxQuery, needsAnswer } from '../queries.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { sayError } from '../ui/toasts.tsx'
-import { wantsNotices } from './notices.ts'
+import { wantsNotifications } from './desktop-notifications.ts'
 
 export function useInboxLive(): void {
   const queries = useQueryClient()
@@ -18,7 +18,7 @@ export function useInboxLive(): void {
         },
         onFailed: sayError,
       })
-    return followWhileVisible(start, wantsNotices)
+    return followWhileVisible(start, wantsNotifications)
   }, [queries])
 }
 

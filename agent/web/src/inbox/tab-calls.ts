@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { inboxQuery, needsAnswer } from '../queries.ts'
-import { wantsNotices } from './notices.ts'
+import { wantsNotifications } from './desktop-notifications.ts'
 
 /** A title with the count before it, in place of an earlier count. */
 export const countedTitle = (title: string, count: number): string => {
@@ -28,10 +28,10 @@ export function useTabCount(count: number): void {
 }
 
 /** Shows one notification for each item that starts to wait while the page is hidden. */
-export function useNotices(): void {
+export function useNotifications(): void {
   const { data } = useQuery(inboxQuery('pending'))
   useEffect(() => {
-    if (data !== undefined && wantsNotices())
-      void import('./show-notices.ts').then(({ showFresh }) => showFresh(data.filter(needsAnswer)))
+    if (data !== undefined && wantsNotifications())
+      void import('./show-notifications.ts').then(({ showFresh }) => showFresh(data.filter(needsAnswer)))
   }, [data])
 }

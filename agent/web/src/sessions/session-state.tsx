@@ -2,12 +2,12 @@
 import { type Session, type SessionState, waitsFor } from '@cairn/protocol'
 import { sessionsWords } from '../words/sessions.ts'
 
-type Told = Pick<Session, 'state' | 'status' | 'open_children'>
+type ShownState = Pick<Session, 'state' | 'status' | 'open_children'>
 
 export const STATE_WORDS: Record<SessionState, string> = sessionsWords.states
 const NEEDS: Partial<Record<SessionState, string>> = sessionsWords.needs
 
-export function stateWord(session: Told): string {
+export function stateWord(session: ShownState): string {
   if (session.status === 'archived') return sessionsWords.archived
   const workers = waitsFor(session)
   return workers > 0 ? sessionsWords.runningWorkers(workers) : STATE_WORDS[session.state]
@@ -28,11 +28,11 @@ export const isInTurn = ({ state, status }: Pick<Session, 'state' | 'status'>): 
 /**
  * The server accepts pause and stop for a turn, and for the open workers of a session whose turn has ended.
  */
-export const canPause = (session: Told): boolean =>
+export const canPause = (session: ShownState): boolean =>
   isInTurn(session) ||
   (session.open_children > 0 && session.status !== 'paused' && session.status !== 'archived')
 
-export function StateDot({ session }: { session: Told }) {
+export function StateDot({ session }: { session: ShownState }) {
   const word = stateWord(session)
   return (
     <span

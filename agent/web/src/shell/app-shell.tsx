@@ -6,7 +6,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useInboxCount, useInboxLive } from '../inbox/inbox-live.ts'
-import { useNotices, useTabCount } from '../inbox/tab-calls.ts'
+import { useNotifications, useTabCount } from '../inbox/tab-calls.ts'
 import { aboutQuery } from '../queries.ts'
 import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
@@ -23,7 +23,7 @@ import { rich } from '../words/rich.tsx'
 export function AppShell() {
   useInboxLive()
   useTabCount(useInboxCount())
-  useNotices()
+  useNotifications()
   const palette = usePalette()
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: about } = useQuery(aboutQuery)

@@ -4,20 +4,20 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
-import { canNotify, wantsNotices } from '../inbox/notices.ts'
-import { toggleNotices } from '../inbox/toggle-notices.ts'
+import { canNotify, wantsNotifications } from '../inbox/desktop-notifications.ts'
+import { toggleNotifications } from '../inbox/toggle-notifications.ts'
 import { BackIcon } from '../ui/page-icons.tsx'
 import { ChooseKinds } from './choose-kinds.tsx'
-import { MailSection } from './mail-section.tsx'
-import { noticesQuery } from './notice-queries.ts'
-import { RecentNotices } from './recent-notices.tsx'
+import { EmailSection } from './email-section.tsx'
+import { notificationsQuery } from './notification-queries.ts'
+import { RecentNotifications } from './recent-notifications.tsx'
 import { WebhookSection } from './webhook-section.tsx'
 import './notices.css'
 import { notificationsWords } from '../words/notifications.ts'
 import { generalWords } from '../words/general.ts'
 
-export function NoticesPage() {
-  const { data: settings, error } = useQuery(noticesQuery)
+export function NotificationsPage() {
+  const { data: settings, error } = useQuery(notificationsQuery)
   return (
     <div className="notices">
       <header className="page-head">
@@ -39,8 +39,8 @@ export function NoticesPage() {
             <>
               <ChooseKinds settings={settings} />
               <WebhookSection settings={settings} />
-              <MailSection settings={settings} />
-              <RecentNotices notices={settings.recent} />
+              <EmailSection settings={settings} />
+              <RecentNotifications notices={settings.recent} />
             </>
           )}
         </div>
@@ -50,7 +50,7 @@ export function NoticesPage() {
 }
 
 function BrowserSection() {
-  const [isOn, setOn] = useState(wantsNotices)
+  const [isOn, setOn] = useState(wantsNotifications)
   return (
     <section className="notices-part" aria-labelledby="notices-browser">
       <h2 id="notices-browser">{notificationsWords.inBrowser}</h2>
@@ -59,7 +59,7 @@ function BrowserSection() {
         className="button"
         data-testid="notices-browser"
         onPress={() => {
-          void toggleNotices().then(setOn)
+          void toggleNotifications().then(setOn)
         }}
       >
         {isOn ? generalWords.turnOff : generalWords.turnOn}

@@ -5,9 +5,9 @@ import type { ScheduleSpec, Timing } from './schedule.ts'
 import { zoneOf } from './zone.ts'
 
 /** The first time after an instant; null if there is none. */
-export type NextSlot = (after: number) => number | null
+export type NextScheduledTime = (after: number) => number | null
 
-export function nextSlotOf(timing: Timing): NextSlot {
+export function nextScheduledTimeOf(timing: Timing): NextScheduledTime {
   if (timing.kind === 'once') return after => (timing.at > after ? timing.at : null)
   if (timing.kind === 'interval') {
     const { anchor_at, interval_s } = timing
@@ -51,10 +51,15 @@ export type Passed = {
 }
 
 /** Further ones are counted by the next decision: a commit must not take seconds. */
-export const MAX_SLOTS = 10_000
+export const MAX_TIMES = 10_000
 
 /** The times from `first` up to `until`; null if none has passed. */
-export function slotsUntil(nextSlot: NextSlot, first: number, until: number, since: number): Passed | null {
+export function timesUntil(
+  nextTime: NextScheduledTime,
+  first: number,
+  until: number,
+  since: number,
+): Passed | null {
   if (first > until) return null
   const passed: Passed = {
     first,
@@ -65,8 +70,8 @@ export function slotsUntil(nextSlot: NextSlot, first: number, until: number, sin
     new_first: null,
     next: null,
   }
-  for (let slot: number | null = first; slot !== null; slot = nextSlot(slot)) {
-    if (slot > until || passed.count >= MAX_SLOTS) {
+  for (let slot: number | null = first; slot !== null; slot = nextTime(slot)) {
+    if (slot > until || passed.count >= MAX_TIMES) {
       passed.next = slot
       break
     }

@@ -7,7 +7,7 @@ import {
   testNotification,
 } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { MAX_ATTEMPTS, noticeBackoffMs } from '../../src/inbox-notices/send-notice.ts'
+import { MAX_ATTEMPTS, notificationBackoffMs } from '../../src/inbox-notifications/send-notification.ts'
 import { makeStage } from './stage.ts'
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
@@ -79,7 +79,7 @@ test('a rejected notification is retried under the same id, and abandoned visibl
 })
 
 test('the backoff triples up to two hours, and a webhook that answers 410 is not called again', async () => {
-  expect([1, 2, 3, 4, 7, 8].map(attempts => noticeBackoffMs(attempts, 0.5) / 1000)).toEqual([
+  expect([1, 2, 3, 4, 7, 8].map(attempts => notificationBackoffMs(attempts, 0.5) / 1000)).toEqual([
     10, 30, 90, 270, 7200, 7200,
   ])
   const stage = await makeStage()

@@ -1,11 +1,11 @@
 /** The thread that parses one email, or renders the Markdown of one. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { MailJob, MailResult } from './mail-process.ts'
+import type { EmailJob, EmailJobResult } from './email-process.ts'
 import { htmlOf } from './html.ts'
 import { filesIn, inboundOf } from './parse.ts'
 
-const job = workerData as MailJob
-const run = (): MailResult | Promise<MailResult> => {
+const job = workerData as EmailJob
+const run = (): EmailJobResult | Promise<EmailJobResult> => {
   switch (job.do) {
     case 'inbound':
       return inboundOf(job.received, job.self)

@@ -14,7 +14,7 @@ const RUNS = 7
 const provider = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key_env: 'BENCH_KEY' }
 
 /** Throws if this machine has no sandbox. */
-export async function benchBoxedAgent(parent: string = tmpdir()): Promise<Reading[]> {
+export async function benchSandboxedAgent(parent: string = tmpdir()): Promise<Reading[]> {
   const dir = mkdtempSync(join(parent, 'cairn-bench-'))
   const config = Config.parse({ models: { default: 'bench/model', providers: { bench: provider } } })
   const sandbox = await chooseSandbox({ config: config.sandbox, path: process.env['PATH'] })

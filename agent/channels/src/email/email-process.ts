@@ -13,11 +13,11 @@ import { htmlOf } from './html.ts'
 import { UNREADABLE } from './limits.ts'
 import { filesIn, inboundOf, type Received, type Self } from './parse.ts'
 
-export type MailJob =
+export type EmailJob =
   | { do: 'inbound'; received: Received; self: Self }
   | { do: 'files'; raw: Uint8Array }
   | { do: 'html'; markdown: string }
-export type MailResult = Inbound | Uint8Array[] | string
+export type EmailJobResult = Inbound | Uint8Array[] | string
 
 /** Below this size parsing is faster than starting a process, whatever the content. */
 const SMALL = 2 * 1024
@@ -30,7 +30,7 @@ const PROCESSES_MAX = 2
 
 const parsing = createSemaphore(PROCESSES_MAX)
 const rendering = createSemaphore(PROCESSES_MAX)
-const SCRIPT = new URL('./mail-worker.ts', import.meta.url)
+const SCRIPT = new URL('./email-worker.ts', import.meta.url)
 
 /** The message of an email. Rejects only with the reason of the signal. */
 export async function readInbound(
@@ -74,9 +74,9 @@ export async function renderHtml(
   }
 }
 
-async function inProcess<R extends MailResult>(
+async function inProcess<R extends EmailJobResult>(
   processes: Semaphore,
-  job: MailJob,
+  job: EmailJob,
   { signal, timeLimitMs }: ThreadLimits,
 ): Promise<R> {
   const release = await processes.acquire()

@@ -5,7 +5,7 @@ import { AlertIcon } from '../ui/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { generalWords } from '../words/general.ts'
 
-export const NoticeItem = memo(function NoticeItem({
+export const StatusItem = memo(function StatusItem({
   item,
   onEvent,
 }: {

@@ -11,7 +11,7 @@ import { openLocalPlace, type LocalPlace } from './local-place.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Settings from the runner outside for the agent in the sandbox, as JSON in CAIRN_BOX. */
-const BoxSettings = z.strictObject({
+const SandboxSettings = z.strictObject({
   kind: z.enum(['openai', 'anthropic']),
   /** URL of the broker. The token is in CAIRN_RUN_TOKEN. */
   base_url: z.url(),
@@ -20,7 +20,7 @@ const BoxSettings = z.strictObject({
   /** Tools that ask before each call, so that the policy outside can decide. */
   ask: z.array(z.string()).default([]),
 })
-export type BoxSettings = z.input<typeof BoxSettings>
+export type SandboxSettings = z.input<typeof SandboxSettings>
 
 const TOOLS = ['read_file', 'list_files', 'search_files', 'write_file', 'edit_file', 'terminal', 'todo']
 
@@ -40,9 +40,9 @@ const SYSTEM =
   'the code around it. You work alone: no user answers questions. End with what you changed and what you ' +
   'checked, in a few sentences.'
 
-export function boxConfig(text: string | undefined): Config {
+export function sandboxConfig(text: string | undefined): Config {
   if (text === undefined) throw new Error('cairn acp --box is started by a worker, which sets CAIRN_BOX')
-  const { kind, base_url, model, context_window, ask } = BoxSettings.parse(JSON.parse(text))
+  const { kind, base_url, model, context_window, ask } = SandboxSettings.parse(JSON.parse(text))
   const name = `run/${model}`
   return Config.parse({
     models: {
@@ -60,10 +60,10 @@ export function boxConfig(text: string | undefined): Config {
   } satisfies ConfigInput)
 }
 
-export const openBoxPlace = (env: Environment): Promise<LocalPlace> =>
+export const openSandboxPlace = (env: Environment): Promise<LocalPlace> =>
   openLocalPlace({
     env: { ...env, CAIRN_DATA: join(env['HOME'] ?? '/tmp', '.cairn-agent') },
-    config: { config: boxConfig(env['CAIRN_BOX']), demo: false },
+    config: { config: sandboxConfig(env['CAIRN_BOX']), demo: false },
     commandEnv: Object.fromEntries(
       HANDED_ON.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const])),
     ),

@@ -4,12 +4,12 @@
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { makeStage } from '@cairn/channels/test/notice-stage'
+import { makeStage } from '@cairn/channels/test/notification-stage'
 import { createRedactor } from '@cairn/log'
 import { Config } from '@cairn/protocol'
 import { setNotificationWebhook } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
-import { beginNotices } from './begin-notices.ts'
+import { startNotifying } from './start-notifications.ts'
 
 const REFUSED = 'the webhook has an internal address, which is not allowed'
 /** The only internal address that the configuration of these tests allows. */
@@ -36,7 +36,7 @@ async function begin(url: string, addresses: string[][] = []) {
   onTestFinished(() => parts.disposeAsync())
   let lookups = 0
   const admin = (await stage.store.accounts.getUser(stage.ann.id))!
-  beginNotices(
+  startNotifying(
     {
       role: 'api',
       config: Config.parse({ notices: { egress: { internal: [OPEN] } } }),

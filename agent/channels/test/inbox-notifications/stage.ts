@@ -16,8 +16,8 @@ import {
   viewNotifications,
 } from '@cairn/sessions'
 import { onTestFinished } from 'vitest'
-import { startInboxNotices } from '../../src/inbox-notices/start.ts'
-import { openWays } from '../../src/inbox-notices/ways.ts'
+import { startInboxNotifications } from '../../src/inbox-notifications/start.ts'
+import { openWays } from '../../src/inbox-notifications/ways.ts'
 import type { Send } from '../../src/send-request.ts'
 import { startFakePost } from '../email/fake-post.ts'
 import { startHook } from './hook.ts'
@@ -90,7 +90,7 @@ export async function makeStage() {
     sessionId: session.id,
     /** A process that sends; `given` replaces the real store, `fetch` the real network. */
     start(given: LogStore = store, call: Send = fetch) {
-      const sender = startInboxNotices({
+      const sender = startInboxNotifications({
         store: given,
         ways: openWays(
           call,

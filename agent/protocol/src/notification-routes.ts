@@ -1,6 +1,6 @@
 /** Routes for a person's notification settings (contract 4.19). */
 import { z } from 'zod'
-import { mailAddress } from './email-config.ts'
+import { emailAddress } from './email-config.ts'
 import { INBOX_KINDS } from './resources.ts'
 import type { Route } from './routes.ts'
 
@@ -48,7 +48,7 @@ const NoticeSettingsView = z
 
 const route = { access: 'user', alias: false } as const
 
-export const NOTICE_ROUTES = {
+export const NOTIFICATION_ROUTES = {
   getNotices: {
     ...route,
     method: 'GET',
@@ -91,7 +91,7 @@ export const NOTICE_ROUTES = {
     path: '/notices/mail',
     errors: ['wrong_state'],
     summary: 'Set an email address for notifications; a code that is sent there must be confirmed first',
-    body: z.strictObject({ address: mailAddress }),
+    body: z.strictObject({ address: emailAddress }),
     status: 202,
     answer: NoticeSettingsView,
   },

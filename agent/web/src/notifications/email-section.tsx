@@ -6,15 +6,17 @@ import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import type { Settings } from './choose-kinds.tsx'
-import { useNoticeChange } from './notice-queries.ts'
+import { useNotificationChange } from './notification-queries.ts'
 import { TestButton } from './test-button.tsx'
 import { notificationsWords } from '../words/notifications.ts'
 import { generalWords } from '../words/general.ts'
 
-export function MailSection({ settings: { mail, offers } }: { settings: Settings }) {
-  const set = useNoticeChange((address: string) => client.call('setNoticeMail', { body: { address } }))
-  const confirm = useNoticeChange((code: string) => client.call('confirmNoticeMail', { body: { code } }))
-  const end = useNoticeChange(() => client.call('endNoticeMail'))
+export function EmailSection({ settings: { mail, offers } }: { settings: Settings }) {
+  const set = useNotificationChange((address: string) => client.call('setNoticeMail', { body: { address } }))
+  const confirm = useNotificationChange((code: string) =>
+    client.call('confirmNoticeMail', { body: { code } }),
+  )
+  const end = useNotificationChange(() => client.call('endNoticeMail'))
   const failure = set.error ?? confirm.error ?? end.error
   return (
     <section className="notices-part" aria-labelledby="notices-mail">

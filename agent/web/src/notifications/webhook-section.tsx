@@ -5,17 +5,17 @@ import { visibleText } from '@cairn/protocol'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { client, describeError } from '../api.ts'
 import type { Settings } from './choose-kinds.tsx'
-import { useNoticeChange } from './notice-queries.ts'
+import { useNotificationChange } from './notification-queries.ts'
 import { TestButton } from './test-button.tsx'
 import { notificationsWords } from '../words/notifications.ts'
 import { generalWords } from '../words/general.ts'
 
 export function WebhookSection({ settings: { webhook, offers } }: { settings: Settings }) {
   const [url, setUrl] = useState('')
-  const set = useNoticeChange((url: string) =>
+  const set = useNotificationChange((url: string) =>
     client.call('setNoticeWebhook', { body: { url }, idempotencyKey: crypto.randomUUID() }),
   )
-  const end = useNoticeChange(() => client.call('endNoticeWebhook'))
+  const end = useNotificationChange(() => client.call('endNoticeWebhook'))
   const failure = set.error ?? end.error
   return (
     <section className="notices-part" aria-labelledby="notices-webhook">

@@ -4,7 +4,7 @@ import { client } from '../api.ts'
 
 const KEY = ['notices']
 
-export const noticesQuery = queryOptions({
+export const notificationsQuery = queryOptions({
   queryKey: KEY,
   queryFn: ({ signal }) => client.call('getNotices', { signal }),
   // Deliveries continue while the page is open.
@@ -14,7 +14,7 @@ export const noticesQuery = queryOptions({
 const afterwards = (queries: QueryClient) => () => queries.invalidateQueries({ queryKey: KEY })
 
 /** A change of the settings; the page shows its error in place. */
-export function useNoticeChange<T, R>(mutationFn: (body: T) => Promise<R>) {
+export function useNotificationChange<T, R>(mutationFn: (body: T) => Promise<R>) {
   const queries = useQueryClient()
   return useMutation({ mutationFn, meta: { showsError: true }, onSettled: afterwards(queries) })
 }

@@ -1,7 +1,7 @@
 /** Starts inbox notifications, and returns how their settings are sealed and validated. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { openWays, startInboxNotices } from '@cairn/channels'
+import { openWays, startInboxNotifications } from '@cairn/channels'
 import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egress'
 import { guardedFetch, type ResolveHost } from '@cairn/harness/guarded-fetch'
 import type { LogStore, Redact, UserRow } from '@cairn/log'
@@ -16,7 +16,7 @@ type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & {
 }
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 
-export function beginNotices(
+export function startNotifying(
   { role, config: { notices, public_url }, env, sealing, redact, resolveHost }: Given,
   store: LogStore,
   admin: UserRow,
@@ -32,7 +32,7 @@ export function beginNotices(
           smtp: { ...mail.smtp, password: env[mail.smtp.password_env ?? ''] ?? null },
         }
   if (role !== 'worker') {
-    const running = startInboxNotices({
+    const running = startInboxNotifications({
       store,
       ways: openWays(guardedFetch(egress, resolveHost), mailing, Date.now),
       sealing,

@@ -2,11 +2,11 @@
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { sayError } from '../ui/toasts.tsx'
-import { useNoticeChange } from './notice-queries.ts'
+import { useNotificationChange } from './notification-queries.ts'
 import { notificationsWords } from '../words/notifications.ts'
 
 export function TestButton({ way }: { way: 'webhook' | 'mail' }) {
-  const test = useNoticeChange(() => client.call('testNotice', { body: { way } }))
+  const test = useNotificationChange(() => client.call('testNotice', { body: { way } }))
   return (
     <Button
       className="button"

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { AnswerOf, BodyOf, InboxKind } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
-import { useNoticeChange } from './notice-queries.ts'
+import { useNotificationChange } from './notification-queries.ts'
 import { notificationsWords } from '../words/notifications.ts'
 
 export type Settings = AnswerOf<'getNotices'>
@@ -15,7 +15,7 @@ const AFTER: Readonly<Record<number, string>> = notificationsWords.delays
 
 export function ChooseKinds({ settings }: { settings: Settings }) {
   const { data: me } = useQuery(meQuery)
-  const change = useNoticeChange((body: Wish) => client.call('chooseNotices', { body }))
+  const change = useNotificationChange((body: Wish) => client.call('chooseNotices', { body }))
   // The person's choice, shown until the server has stored it.
   const [wish, setWish] = useState<Wish>({})
   const choose = (more: Wish) => {

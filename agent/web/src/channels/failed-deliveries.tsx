@@ -5,12 +5,12 @@ import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
-import { deadLettersQuery, type Delivery } from './channel-queries.ts'
+import { failedDeliveriesQuery, type Delivery } from './channel-queries.ts'
 import { channelsWords } from '../words/channels.ts'
 import { generalWords } from '../words/general.ts'
 
-export function DeadLetters({ id }: { id: string }) {
-  const { data: letters, error } = useQuery(deadLettersQuery(id))
+export function FailedDeliveries({ id }: { id: string }) {
+  const { data: letters, error } = useQuery(failedDeliveriesQuery(id))
   const queries = useQueryClient()
   const act = useMutation({
     mutationFn: async ({ what, key }: { what: 'retryDelivery' | 'dropDelivery'; key: string }) => {

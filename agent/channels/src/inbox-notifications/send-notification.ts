@@ -19,10 +19,10 @@ import {
   shownItem,
 } from '@cairn/sessions'
 import { SendFailed } from '../adapter.ts'
-import { codeLetter, dataOf, type Letter, letterOf, type NoticeBody, testLetter } from './text.ts'
+import { codeLetter, dataOf, type Letter, letterOf, type NotificationBody, testLetter } from './text.ts'
 import type { Ways } from './ways.ts'
 
-export type NoticeDeps = {
+export type NotificationSenderDeps = {
   store: Pick<LogStore, 'notifications' | 'channels' | 'getInboxItem' | 'accounts'>
   ways: Ways
   sealing: Sealing
@@ -43,13 +43,17 @@ const FIRST_MS = 10_000
 const MAX_BACKOFF_MS = 2 * HOUR_MS
 
 /** Delay before the next attempt: 10 s, 30 s, 90 s, … up to two hours, ± 25 %. */
-export const noticeBackoffMs = (attempts: number, random: number): number =>
+export const notificationBackoffMs = (attempts: number, random: number): number =>
   Math.round(Math.min(MAX_BACKOFF_MS, FIRST_MS * 3 ** (attempts - 1)) * (0.75 + random / 2))
 
 /** A resolved notification, or why it is not sent. */
 type Ready = { send: () => Promise<void> } | { withdrawn: string } | { dead: string }
 
-export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, epoch: number): Promise<void> {
+export async function sendNotification(
+  deps: NotificationSenderDeps,
+  notice: InboxNotification,
+  epoch: number,
+): Promise<void> {
   const { store, now, random, report } = deps
   const { notifications } = store
   const settle = (settled: Parameters<typeof notifications.settle>[1]) =>
@@ -88,7 +92,7 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
     })
     await settle({
       state: isOver ? 'dead' : 'due',
-      next_at: now() + (afterMs ?? noticeBackoffMs(attempts, random())),
+      next_at: now() + (afterMs ?? notificationBackoffMs(attempts, random())),
       error: message,
     })
     return
@@ -96,7 +100,7 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
   await settle({ state: 'sent' })
 }
 
-async function prepare(deps: NoticeDeps, notice: InboxNotification): Promise<Ready> {
+async function prepare(deps: NotificationSenderDeps, notice: InboxNotification): Promise<Ready> {
   const { store } = deps
   const settings = await store.notifications.settings(notice.user_id)
   const user = await store.accounts.getUser(notice.user_id)
@@ -129,7 +133,7 @@ const isOn = ({ webhook_since, mail_since }: NotificationSettings, way: Notifica
   (way === 'webhook' ? webhook_since : mail_since) !== null
 
 function prepareCode(
-  { ways: { mail }, sealing }: NoticeDeps,
+  { ways: { mail }, sealing }: NotificationSenderDeps,
   { id }: InboxNotification,
   settings: NotificationSettings,
 ): Ready {
@@ -142,10 +146,10 @@ function prepareCode(
 const NO_MAIL: Ready = { dead: 'email is not configured on this server' }
 
 function address(
-  { ways, sealing }: NoticeDeps,
+  { ways, sealing }: NotificationSenderDeps,
   { id, way }: InboxNotification,
   settings: NotificationSettings,
-  { body, letter }: { body: NoticeBody; letter: Letter },
+  { body, letter }: { body: NotificationBody; letter: Letter },
 ): Ready {
   if (way === 'mail') {
     const { mail } = ways

@@ -5,7 +5,7 @@
  */
 import { type LogStore, NOTIFICATIONS } from '@cairn/log'
 import { createKeyedTasks } from '../keyed-tasks.ts'
-import { type NoticeDeps, sendNotice } from './send-notice.ts'
+import { type NotificationSenderDeps, sendNotification } from './send-notification.ts'
 
 const POLL_MS = 2_000
 const TTL_MS = 60_000
@@ -13,8 +13,8 @@ const AT_ONCE = 100
 const KEEP_MS = 30 * 24 * 60 * 60_000
 const PRUNE_EVERY_MS = 60 * 60_000
 
-export type InboxNoticesOptions = NoticeDeps & {
-  store: NoticeDeps['store'] & Pick<LogStore, 'watchInbox'>
+export type InboxNotificationsOptions = NotificationSenderDeps & {
+  store: NotificationSenderDeps['store'] & Pick<LogStore, 'watchInbox'>
   /** The organisation whose items trigger a pass at once; others wait for the next poll. */
   org_id: string
   holder: string
@@ -23,7 +23,7 @@ export type InboxNoticesOptions = NoticeDeps & {
   lookMs?: number
 }
 
-export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promise<void> } {
+export function startInboxNotifications(options: InboxNotificationsOptions): { stop(): Promise<void> } {
   const { store, holder, newId, report, lookMs = POLL_MS } = options
   const { notifications, channels } = store
   const onError = (error: unknown): void =>
@@ -48,7 +48,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
       sending.begin(`${notice.user_id} ${notice.way}`, async () => {
         const epoch = await acquire()
         if (epoch === null || isStopped) return
-        await sendNotice(options, notice, epoch)
+        await sendNotification(options, notice, epoch)
         look()
       })
     if (performance.now() < pruneAt) return

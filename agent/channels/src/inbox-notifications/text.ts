@@ -2,12 +2,12 @@
 import { clip, type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
 
 /** The body of a webhook call; `docs/notices.md` documents these keys. */
-export type NoticeBody = {
+export type NotificationBody = {
   type: 'inbox.item_raised' | 'notice.test'
   timestamp: string
-  data: NoticeData | Record<string, never>
+  data: NotificationData | Record<string, never>
 }
-export type NoticeData = {
+export type NotificationData = {
   item_id: string
   kind: InboxKind
   title: string
@@ -21,7 +21,7 @@ export type NoticeData = {
 const MAX_CHARS = 300
 const shown = (text: string): string => clip(visibleText(text), MAX_CHARS)
 
-export const dataOf = (item: InboxItem, publicUrl: string | null): NoticeData => ({
+export const dataOf = (item: InboxItem, publicUrl: string | null): NotificationData => ({
   item_id: item.id,
   kind: item.kind,
   title: shown(item.title),
@@ -41,7 +41,7 @@ const WORDS: Record<InboxKind, string> = {
 
 export type Letter = { subject: string; text: string }
 
-export function letterOf(data: NoticeData, publicUrl: string | null): Letter {
+export function letterOf(data: NotificationData, publicUrl: string | null): Letter {
   const session = data.session_title ?? 'an untitled session'
   const settings = publicUrl === null ? 'on the Notifications page' : `at ${publicUrl}/notices`
   return {

@@ -5,15 +5,15 @@ import { client } from '../api.ts'
 import { sayError } from '../ui/toasts.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { Settings } from './choose-kinds.tsx'
-import { useNoticeChange } from './notice-queries.ts'
+import { useNotificationChange } from './notification-queries.ts'
 import { notificationsWords } from '../words/notifications.ts'
 import { generalWords } from '../words/general.ts'
 
 type Notice = Settings['recent'][number]
 const STATES: Record<Notice['state'], string> = notificationsWords.states
 
-export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
-  const resend = useNoticeChange((notice_id: string) =>
+export function RecentNotifications({ notices }: { notices: readonly Notice[] }) {
+  const resend = useNotificationChange((notice_id: string) =>
     client.call('resendNotice', { params: { notice_id } }),
   )
   return (

@@ -6,14 +6,14 @@ import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import type { Send } from '../send-request.ts'
 import { createSignatures } from '../standard-webhooks.ts'
-import type { Letter, NoticeBody } from './text.ts'
+import type { Letter, NotificationBody } from './text.ts'
 
 /** Timeout of an attempt: well within the lease. */
 const ATTEMPT_MS = 20_000
 
 export type Ways = {
   /** `id` is the same at every attempt. Both methods throw SendFailed. */
-  call(id: string, to: { url: string; secret: string }, body: NoticeBody): Promise<void>
+  call(id: string, to: { url: string; secret: string }, body: NotificationBody): Promise<void>
   /** Null if no SMTP server is configured. */
   mail: ((id: string, address: string, letter: Letter) => Promise<void>) | null
 }

@@ -15,7 +15,7 @@ const COMPLETE = {
 } as const
 
 /** The chat line of an event; null if it has none. */
-export function noticeOf(event: SessionEvent): ItemOf<'notice'> | null {
+export function statusItemOf(event: SessionEvent): ItemOf<'notice'> | null {
   const line = lineOf(event)
   return line === null ? null : { kind: 'notice', ...placeOf(event), type: event.type, ...line }
 }

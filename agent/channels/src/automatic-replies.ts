@@ -1,14 +1,16 @@
 /**
  * Automatic replies of the channel itself, without a session, planned with the inbound row that caused them.
  */
-import { type ChannelStore, type InboundRow, noticesOf } from '@cairn/log'
+import { type ChannelStore, type InboundRow, repliesOf } from '@cairn/log'
 import type { ErrorCode } from '@cairn/protocol'
 import { deliveryKey } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
 
-export type Notice = Pick<Inbound, 'conversation_key' | 'target' | 'reply' | 'language'> & { text: string }
+export type AutomaticReply = Pick<Inbound, 'conversation_key' | 'target' | 'reply' | 'language'> & {
+  text: string
+}
 
-export const NOTICES = {
+export const REPLIES = {
   access:
     'I only talk to people with linked accounts. Get a code under Linked accounts in the web UI ' +
     'and send it here as /link CODE.',
@@ -38,21 +40,21 @@ const REFUSED: { [C in ErrorCode]?: string } = {
 export const refusedText = (code: ErrorCode): string =>
   `Your message was not accepted: ${REFUSED[code] ?? 'internal error'}.`
 
-export const planNotice = (
+export const planReply = (
   channels: ChannelStore,
   { seq, connection_id }: InboundRow,
   { conversation_key, target, reply, language }: Inbound,
   text: string,
 ): Promise<void> => {
-  const id = { session_id: noticesOf(connection_id), event_id: seq, part: 0 }
-  const notice: Notice = {
+  const id = { session_id: repliesOf(connection_id), event_id: seq, part: 0 }
+  const notice: AutomaticReply = {
     conversation_key,
     target,
     text,
     ...(reply === undefined ? {} : { reply }),
     ...(language === undefined ? {} : { language }),
   }
-  return channels.planNotice({
+  return channels.planReply({
     ...id,
     connection_id,
     key: deliveryKey(id),
