@@ -109,6 +109,7 @@ const commands = {
     }),
   gen,
   /** Every text of the page and of both command lines, by area: `-- AREA…` for some. */
+  engines: () => run('tooling/suite/compile-engines.ts'),
   words: (...args) => run('tooling/list-words.ts', ...args),
   async 'build:web'() {
     await ensureWebBuilt({ force: true })
