@@ -95,7 +95,9 @@ test('a test message goes to its conversation; if rejected, it is a failed deliv
   bench.callback.reply(400)
   const key = await planTestMessage({ ...deps, now: Date.now }, await row(id), 'C7')
   await expect.poll(async () => (await channels.deliveryOfKey(id, key))?.state, SOON).toBe('dead')
-  expect(await row(id)).toMatchObject({ state: 'degraded', last_error: 'the callback returned 400' })
+  await expect
+    .poll(() => row(id), SOON)
+    .toMatchObject({ state: 'degraded', last_error: 'the callback returned 400' })
   await channels.redoDelivery(id, key)
   await expect.poll(() => bench.callback.taken, SOON).toHaveLength(1)
   expect(bench.callback.taken[0]).toMatchObject({
