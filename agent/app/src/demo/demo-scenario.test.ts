@@ -51,8 +51,8 @@ async function turn(
 
 const GATED = { error: 'policy_blocked_overridable', message: 'needs approval', tool_call_id: 'c' }
 const ANSWERED = { responses: [{ question: 'q', answer: 'Logs do not forget' }] }
-const decision = (verb: string, tool = 'terminal') =>
-  `[Decision] A person ${verb} the call of ${tool} (call_1). …`
+const decision = (verb: string, tool = 'terminal', who = 'person') =>
+  `[Decision] A ${who} ${verb} the call of ${tool} (call_1). …`
 
 test('the tour plans, edits files, shows artifacts, asks, waits at the gate, and repeats the call once approved', async () => {
   const tour = await turn([], 'Show me what you can do', { ask_user_question: ANSWERED, terminal: GATED })
@@ -126,7 +126,7 @@ test('without a browser, the tour reports it and completes its other steps', asy
 
 test.each([
   ['Count the lines of tour/notes.md', { read_file: { total_lines: 5 } }, '`tour/notes.md` has 5 lines.'],
-  ['Say what lies in tour', { list_files: { entries: ['notes.md'] } }, 'In `tour` lies notes.md.'],
+  ['List the files in tour', { list_files: { entries: ['notes.md'] } }, '`tour` contains notes.md.'],
 ])('a demo worker reaches its goal and reports it: %s', async (goal, results, said) => {
   const work = ['You work for another agent. …', `Goal:\n${goal}`, 'When you are done …'].join('\n\n')
   const { called, messages } = await turn([], work, results, withWorkers)
@@ -321,23 +321,26 @@ test('the chart of event types matches the event table', () => {
   expect(chart).toMatchObject([truth])
 })
 
-test('the loop waits at the gate, is created by the same call once approved, and its runs answer', async () => {
-  const offers = [...offered, { name: 'schedule_create', description: 'at times', parameters: {} }]
-  const held = await turn([], 'Show a loop', { schedule_create: GATED }, offers)
-  expect(held.called).toEqual(['schedule_create'])
-  const made = await turn(
-    held.messages,
-    decision('approved', 'schedule_create'),
-    { schedule_create: { schedule_id: 's', first_run: '2026-03-29T01:00:00.000Z' } },
-    offers,
-  )
-  expect(made.called).toEqual(['schedule_create'])
-  expect(made.text).toContain('2026-03-29T01:00:00.000Z')
-  const call = (messages: readonly ModelMessage[]) =>
-    messages.flatMap(message => ('tool_calls' in message ? (message.tool_calls ?? []) : []))
-  const [first, second] = call(made.messages).map(each => each.function.arguments)
-  expect(first).toBe(second)
-  expect((await turn([], 'Say that you were run\n\nThis is a scheduled run, for …')).text).toContain(
-    'session',
-  )
-})
+test.each(['person', 'service account'])(
+  'the loop waits at the gate, is created by the same call once a %s approved it, and its runs answer',
+  async who => {
+    const offers = [...offered, { name: 'schedule_create', description: 'at times', parameters: {} }]
+    const held = await turn([], 'Show a loop', { schedule_create: GATED }, offers)
+    expect(held.called).toEqual(['schedule_create'])
+    const made = await turn(
+      held.messages,
+      decision('approved', 'schedule_create', who),
+      { schedule_create: { schedule_id: 's', first_run: '2026-03-29T01:00:00.000Z' } },
+      offers,
+    )
+    expect(made.called).toEqual(['schedule_create'])
+    expect(made.text).toContain('2026-03-29T01:00:00.000Z')
+    const call = (messages: readonly ModelMessage[]) =>
+      messages.flatMap(message => ('tool_calls' in message ? (message.tool_calls ?? []) : []))
+    const [first, second] = call(made.messages).map(each => each.function.arguments)
+    expect(first).toBe(second)
+    expect((await turn([], 'Say that you were run\n\nThis is a scheduled run, for …')).text).toContain(
+      'session',
+    )
+  },
+)
