@@ -1,6 +1,7 @@
 /** cairn export: raw logs, or rated trajectories as training data (docs/export.md). */
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
+import { plural } from '@cairn/protocol'
 import type { CairnClient } from '@cairn/client'
 import { DEFAULT_EXCLUDED, EXPORT_FORMATS, type ExportFormat, type Selection } from '../export/options.ts'
 import type { LoggedSession } from '../export/training-lines.ts'
@@ -61,10 +62,10 @@ export const exportLogs = defineCommand({
       await sink.write(`${line}\n`)
     }
     await sink.close()
-    const what = format === 'jsonl' ? 'events' : 'examples'
-    const summary = { sessions: ids.length, [what]: lines, file: values.out ?? null }
+    const what = format === 'jsonl' ? 'event' : 'example'
+    const summary = { sessions: ids.length, [`${what}s`]: lines, file: values.out ?? null }
     if (values.out !== undefined && values.json) io.out(`${JSON.stringify(summary)}\n`)
-    else io.note(`${ids.length} session${ids.length === 1 ? '' : 's'}, ${lines} ${what}`)
+    else io.note(`${plural(ids.length, 'session')}, ${plural(lines, what)}`)
     return EXIT.ok.code
   },
 })

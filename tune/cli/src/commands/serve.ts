@@ -163,7 +163,9 @@ export const serveRun = defineCommand({
     const stopped = Promise.withResolvers<void>()
     io.signal.addEventListener('abort', () => stopped.resolve(), { once: true })
     if (io.signal.aborted) stopped.resolve()
-    io.out(values.json ? `${JSON.stringify({ url: server.url })}\n` : `serving ${model} at ${server.url}\n`)
+    const name = values['served-model-name']?.[0] ?? model
+    const line = `serving ${model} at ${server.url}; requests name it "${name}"`
+    io.out(values.json ? `${JSON.stringify({ url: server.url })}\n` : `${line}\n`)
     await stopped.promise
     await server.close()
     return EXIT.ok.code
