@@ -1,10 +1,13 @@
 /** Notifications about inbox items by webhook and email, as docs/notices.md promises them. */
+import { INBOX_KINDS, type Principal } from '@cairn/protocol'
 import {
+  chooseNotifications,
   confirmNotificationEmail,
   resendNotification,
   setNotificationEmail,
   setNotificationWebhook,
   testNotification,
+  viewNotifications,
 } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { MAX_ATTEMPTS, notificationBackoffMs } from '../../src/inbox-notifications/send-notification.ts'
@@ -133,6 +136,58 @@ test('a notification is withdrawn if its item is answered before the next attemp
   await expect
     .poll(stage.recent)
     .toEqual([{ state: 'withdrawn', attempts: 1, error: 'answered before it was sent' }])
+  expect(calls(stage)).toBe(1)
+})
+
+/** Ann's item notifies Bob, an administrator; the first call failed. */
+async function notifyBob() {
+  const stage = await makeStage()
+  const { store, deps, hook } = stage
+  const row = await store.accounts.createUser({
+    id: 'bob',
+    org_id: 'org_1',
+    email: 'bob@example.org',
+    name: 'Bob',
+    admin: true,
+    password_hash: null,
+  })
+  const bob: Principal = { ...row, kind: 'user' }
+  await chooseNotifications(deps, bob, { scope: 'org', kinds: [...INBOX_KINDS], after_s: 0 })
+  hook.trust(await setNotificationWebhook(deps, bob, hook.url))
+  hook.replyAlways(500)
+  const recent = async () => (await viewNotifications(deps, bob)).recent
+  return { stage, recent }
+}
+
+test('a pending notification of a disabled user is withdrawn', async () => {
+  const { stage, recent } = await notifyBob()
+  stage.start()
+  await stage.raise()
+  await expect.poll(recent).toMatchObject([{ state: 'due', attempts: 1 }])
+  await stage.store.accounts.disableUser('bob', Date.now())
+  stage.advance(WAIT_MS)
+  await expect
+    .poll(recent)
+    .toMatchObject([{ state: 'withdrawn', error: 'the account was deleted or disabled' }])
+  expect(calls(stage)).toBe(1)
+})
+
+test('a pending notification about an item that its user may no longer access is withdrawn', async () => {
+  const { stage, recent } = await notifyBob()
+  const { store } = stage
+  let isAdmin = true
+  const getUser: typeof store.accounts.getUser = async id => {
+    const user = await store.accounts.getUser(id)
+    return user === null ? null : { ...user, admin: isAdmin }
+  }
+  stage.start({ ...store, accounts: { ...store.accounts, getUser } })
+  await stage.raise()
+  await expect.poll(recent).toMatchObject([{ state: 'due', attempts: 1 }])
+  isAdmin = false
+  stage.advance(WAIT_MS)
+  await expect
+    .poll(recent)
+    .toMatchObject([{ state: 'withdrawn', error: 'the user has no access to the item' }])
   expect(calls(stage)).toBe(1)
 })
 
