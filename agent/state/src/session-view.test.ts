@@ -72,6 +72,13 @@ test('chunks of an answer extend one item, and the response completes it', () =>
   })
 })
 
+test('counts an event once, whether a batch or an event of one is repeated', () => {
+  const events = log(['user.message', { content: 'one' }], ['user.message', { content: 'two' }])
+  const view = foldSessionView(emptySessionView, [...events, ...events])
+  expect([view.message_count, view.items.length]).toEqual([2, 2])
+  expect(foldSessionView(view, events)).toBe(view)
+})
+
 test('a retried call discards the chunks that were shown', () => {
   expect(
     only(
