@@ -12,6 +12,7 @@ const careless = defineTool({
   description: 'd',
   parameters: z.strictObject({ path: z.string(), url: z.string() }),
   readOnly: true,
+  idempotent: true,
   paths: ['path'],
   urls: ['url'],
   run: () => Promise.resolve({ content: 'ran' }),
