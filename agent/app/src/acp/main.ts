@@ -24,7 +24,7 @@ const open = async ({
 }: Options): Promise<AgentEnvironment & { stop?: () => Promise<void> }> => {
   if (box) return (await import('./sandbox-place.ts')).openSandboxPlace(process.env)
   if (url === undefined) return (await import('./local-place.ts')).openLocalPlace({ env: process.env })
-  if (token === undefined) throw new Error('--url needs the token of an account: --token, or CAIRN_TOKEN')
+  if (token === undefined) throw new Error('--url needs an account token: pass --token or set CAIRN_TOKEN')
   return (await import('./remote-place.ts')).openRemotePlace(url, token)
 }
 

@@ -22,12 +22,15 @@ export function messageOf(blocks: readonly ContentBlock[]): Message {
         break
       case 'resource':
         if (!('text' in block.resource))
-          throw RequestError.invalidParams({ block: block.type }, 'only embedded text is taken, not bytes')
+          throw RequestError.invalidParams({ block: block.type }, 'embedded resources must be text')
         parts.push(`${block.resource.uri}:\n\`\`\`\n${block.resource.text}\n\`\`\``)
         break
       case 'image':
         if (!isImage(block.mimeType))
-          throw RequestError.invalidParams({ mime_type: block.mimeType }, `images are ${IMAGES.join(', ')}`)
+          throw RequestError.invalidParams(
+            { mime_type: block.mimeType },
+            `images must be ${IMAGES.join(', ')}`,
+          )
         images.push({ data: block.data, mime_type: block.mimeType })
         break
       default:

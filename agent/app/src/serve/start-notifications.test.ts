@@ -1,6 +1,5 @@
 /**
- * A webhook's address is checked at each connection, regardless of earlier lookups. docs/notices.md describes
- * it.
+ * A webhook's address is checked at each connection, regardless of earlier lookups (docs/notifications.md).
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

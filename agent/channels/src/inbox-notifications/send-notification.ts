@@ -35,7 +35,7 @@ export type NotificationSenderDeps = {
   report: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 }
 
-/** Both are documented in `docs/notices.md`. */
+/** Both are documented in `docs/notifications.md`. */
 export const MAX_ATTEMPTS = 8
 const MAX_PER_HOUR = 30
 const HOUR_MS = 60 * 60_000

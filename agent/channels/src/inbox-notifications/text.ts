@@ -1,7 +1,7 @@
 /** The text of a notification: no more of an item than the person's inbox list shows. */
 import { clip, type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
 
-/** The body of a webhook call; `docs/notices.md` documents these keys. */
+/** The body of a webhook call; `docs/notifications.md` documents these keys. */
 export type NotificationBody = {
   type: 'inbox.item_raised' | 'notice.test'
   timestamp: string

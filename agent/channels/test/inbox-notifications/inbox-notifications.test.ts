@@ -1,4 +1,4 @@
-/** Notifications about inbox items by webhook and email, as docs/notices.md promises them. */
+/** Notifications about inbox items by webhook and email, as docs/notifications.md promises them. */
 import { INBOX_KINDS, type Principal } from '@cairn/protocol'
 import {
   chooseNotifications,
