@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DISABLED_FEATURES } from '../../src/browser/chromium.ts'
 import { connectBrowser } from '../../src/browser/remote.ts'
 import { makeFolder } from '../tools/tool-context.ts'
 import { type BrowserStage, chromiumHere, openStage, SECRETS } from './stage.ts'
@@ -19,6 +20,7 @@ beforeAll(async () => {
     '--headless',
     '--no-sandbox',
     '--remote-debugging-port=0',
+    `--disable-features=${DISABLED_FEATURES.join(',')}`,
     `--user-data-dir=${makeFolder('remote')}`,
     '--host-resolver-rules=MAP site.test 127.0.0.1, MAP denied.test 127.0.0.1',
   ]
@@ -28,6 +30,8 @@ beforeAll(async () => {
     address = /^DevTools listening on (ws:.*)$/.exec(line)?.[1] ?? ''
     if (address !== '') break
   }
+  // The loop paused the stream at its end, and a browser that fills the pipe stands still.
+  chromium.stderr!.resume()
   stage = await openStage(
     (request, response) => {
       const to = /^\/to\/(.*)$/.exec(request.url ?? '')?.[1]
