@@ -16,7 +16,7 @@ function work(): number {
   const copy = JSON.parse(JSON.stringify(rows)) as typeof rows
   const byName = new Map(copy.map(row => [row.name, row]))
   const names = [...byName.keys()].toSorted((a, b) => (a < b ? -1 : 1))
-  return names.filter(name => /row \d*[13579]$/.test(name.replaceAll('row', 'row'))).length
+  return names.filter(name => /row \d*[13579]$/.test(name)).length
 }
 
 /** Milliseconds of one round: the median of some, after as many to warm up. */

@@ -121,7 +121,7 @@ function machineTimes(): Times {
   return { busy, all: busy + idle + wait }
 }
 
-/** The share of the machine that other programs had. Where the system does not tell, there are none. */
+/** The share of the machine that other programs used; 0 on a system without /proc. */
 class OtherWork {
   #before = machineTimes()
   #work = NO_WORK

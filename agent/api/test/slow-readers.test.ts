@@ -35,7 +35,7 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
   stalled.resume()
   expect((await stalled.ended).clean).toBe(false)
   const seen = stalled.ids()
-  // What it received is a gapless prefix, and its cursor brings the rest.
+  // The client received a prefix without gaps, and its cursor returns the rest.
   expect(seen).toEqual(seen.map((_, at) => at + 1))
   expect(seen.length).toBeLessThan(count)
   const again = await openStream(service, `${path}?after=${seen.length}`)

@@ -230,7 +230,7 @@ test('these tests cover every parameter in the path of a route', () => {
     'item_id',
     'link_id',
     'mission_id',
-    // Of an abandoned notification: notices.test.ts.
+    // notifications.test.ts tries to resend an abandoned notification.
     'notice_id',
     'schedule_id',
     'sender',

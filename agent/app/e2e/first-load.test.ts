@@ -1,4 +1,4 @@
-/** What a browser loads before it can show the login form or the session list. */
+/** Limits on the scripts that a browser loads before it shows the login form or the session list. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -108,7 +108,7 @@ test('a call held for approval is not shown as failed or completed, and the sess
   const turn = by(page, 'turn-row').first()
   await turn.getByText('1 held for approval').waitFor()
   expect(await turn.textContent()).not.toContain('failed')
-  // So does the row of the call until the decision.
+  // The row of the call shows the same state until the decision.
   const result = page.locator('.event-row[data-event-type="tool.result"]').first()
   const drawn = async () => [await result.getAttribute('data-level'), await result.textContent()]
   const words = expect.stringMatching(/write_file held for approval$/) as string

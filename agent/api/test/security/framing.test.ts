@@ -11,7 +11,7 @@ import { startService } from '../service.ts'
 const service = await startService()
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** What the server sends until it ends the connection, or until it pauses for a moment. */
+/** Collects the bytes that the server sends until it ends the connection or pauses. */
 function exchange(bytes: string): Promise<string> {
   return new Promise(resolve => {
     const socket = connect(service.port, '127.0.0.1')
