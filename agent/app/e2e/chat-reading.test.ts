@@ -63,8 +63,13 @@ test('a card that changes height keeps the chat at its end; a reader who scrolls
   expect(await page.evaluate<number>(fromEnd)).toBeLessThan(2)
   expect(await newest.count()).toBe(0)
   await page.locator('.chat-scroll').hover()
-  await page.mouse.wheel(0, -500)
-  await newest.waitFor()
+  // Chromium drops a turn of the wheel while it still commits a scroll of the page. A reader turns it again.
+  const scrollUp = async () => {
+    await page.mouse.wheel(0, -500)
+    await newest.waitFor({ timeout: 2000 })
+    return true
+  }
+  await expect.poll(() => scrollUp().catch(() => false)).toBe(true)
   await expect.poll(() => page.evaluate<number>(fromEnd)).toBeGreaterThan(495)
   // Switching tabs and back restores the reading position.
   const place = await page.evaluate<number>(fromEnd)
