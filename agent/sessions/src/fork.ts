@@ -16,7 +16,7 @@ import {
 } from '@cairn/state'
 import { createSession } from './create.ts'
 import type { Deps } from './deps.ts'
-import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
+import { syntheticMessage, TAKES_INPUT } from './events/messages.ts'
 import { commitFor } from './refusals.ts'
 
 export type ForkSession = {

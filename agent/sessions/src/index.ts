@@ -15,7 +15,7 @@ export {
   grantControl,
   returnControl,
   type ReturnReason,
-} from './browser.ts'
+} from './browser/control.ts'
 export type { Deps } from './deps.ts'
 export {
   findInboxItem,
@@ -26,7 +26,7 @@ export {
   type Owned,
   type StoredInboxItem,
 } from './access.ts'
-export { nameDecider, nameDeciders } from './decider-names.ts'
+export { nameDecider, nameDeciders } from './inbox/decider-names.ts'
 export {
   budgetOf,
   type ChildConfig,
@@ -39,9 +39,9 @@ export {
   workspaceOf,
 } from './create.ts'
 export { forkSession, type ForkSession } from './fork.ts'
-export { confirmDisclosure, presentDisclosure, requireConfirmed } from './disclosure.ts'
-export { disclosureText } from './disclosure-text.ts'
-export { ensureChannelAccount } from './channel-account.ts'
+export { confirmDisclosure, presentDisclosure, requireConfirmed } from './channels/disclosure.ts'
+export { disclosureText } from './channels/disclosure-text.ts'
+export { ensureChannelAccount } from './channels/account.ts'
 export {
   changeConnection,
   type ConnectionDeps,
@@ -49,12 +49,12 @@ export {
   deleteConnection,
   openConnectionSettings,
   shownSettings,
-} from './channel-connections.ts'
-export { createLinkCode, redeemLinkCode } from './channel-links.ts'
-export { base32, deliveryKey, promptId } from './delivery-key.ts'
+} from './channels/connections.ts'
+export { createLinkCode, redeemLinkCode } from './channels/links.ts'
+export { base32, deliveryKey, promptId } from './channels/delivery-key.ts'
 export { createSealing, type Sealing } from './sealing.ts'
-export { planTestMessage, type TestMessage } from './test-message.ts'
-export { giveFeedback, type GiveFeedback } from './feedback.ts'
+export { planTestMessage, type TestMessage } from './channels/test-message.ts'
+export { giveFeedback, type GiveFeedback } from './messages/feedback.ts'
 export {
   actOnGoal,
   continuation,
@@ -64,10 +64,16 @@ export {
   type DefinedGoal,
   type GoalAction,
   type GoalInput,
-} from './goals.ts'
-export { acknowledgeInbox, GRANT_TTL_MS, readInbox, respondInbox, type InboxAnswer } from './inbox.ts'
-export { expireChangedGates } from './changed-definitions.ts'
-export { findOpenGate, openBlockedGoals, openCheckIns } from './open-items.ts'
+} from './goals/commands.ts'
+export {
+  acknowledgeInbox,
+  GRANT_TTL_MS,
+  readInbox,
+  respondInbox,
+  type InboxAnswer,
+} from './answers/inbox-items.ts'
+export { expireChangedGates } from './answers/changed-definitions.ts'
+export { findOpenGate, openBlockedGoals, openCheckIns } from './inbox/open-items.ts'
 export {
   createActionItem,
   createGateItem,
@@ -81,28 +87,28 @@ export {
   recordReviewEnd,
   repeatGate,
   type CreatedItem,
-} from './create-inbox-item.ts'
-export { archiveSession } from './archive.ts'
-export { restoreSession } from './restore.ts'
-export { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
-export { sessionCompleted, sessionFailed, sessionResumed } from './lifecycle-events.ts'
-export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
-export { commitEnd, endsChild } from './end-of-turn.ts'
-export { composeChildEnd, type ChildEnd } from './cascade.ts'
-export { readTree } from './commit-tree.ts'
-export { reportOf } from './child-report.ts'
-export { type ChildPlan, goalMessage, openChild } from './open-child.ts'
-export { delegationStart, taskBlocked, boardNote, boardUpdate } from './coordination.ts'
-export { delegationTimer, dropDelegationTimer } from './delegation.ts'
-export { answerQuestion, type AnswerQuestion } from './answers.ts'
-export { syntheticMessage, TAKES_INPUT } from './message-events.ts'
-export { addMessage, findRequest, type AddMessage } from './messages.ts'
-export { deadlineTimer } from './deadline-timer.ts'
-export { staleTimer } from './stale.ts'
-export { fireTimer } from './timers.ts'
+} from './inbox/create-item.ts'
+export { archiveSession } from './lifecycle/archive.ts'
+export { restoreSession } from './lifecycle/restore.ts'
+export { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle/commands.ts'
+export { sessionCompleted, sessionFailed, sessionResumed } from './events/lifecycle.ts'
+export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './tree/child-report.ts'
+export { commitEnd, endsChild } from './tree/end-of-turn.ts'
+export { composeChildEnd, type ChildEnd } from './tree/cascade.ts'
+export { readTree } from './tree/commit-tree.ts'
+export { reportOf } from './tree/child-report.ts'
+export { type ChildPlan, goalMessage, openChild } from './tree/open-child.ts'
+export { delegationStart, taskBlocked, boardNote, boardUpdate } from './events/coordination.ts'
+export { delegationTimer, dropDelegationTimer } from './tree/delegation.ts'
+export { answerQuestion, type AnswerQuestion } from './answers/questions.ts'
+export { syntheticMessage, TAKES_INPUT } from './events/messages.ts'
+export { addMessage, findRequest, type AddMessage } from './messages/messages.ts'
+export { deadlineTimer } from './tree/deadline-timer.ts'
+export { staleTimer } from './tree/stale.ts'
+export { fireTimer } from './lifecycle/timers.ts'
 export { derivedId } from './derived-id.ts'
-export { closeItem, followUp } from './follow-up.ts'
-export { beginAttempt, type TaskPlan } from './task-attempt.ts'
+export { closeItem, followUp } from './tree/follow-up.ts'
+export { beginAttempt, type TaskPlan } from './tree/task-attempt.ts'
 export {
   cancelTask,
   composeCancel,
@@ -112,8 +118,8 @@ export {
   describeTaskStatus,
   unblockTask,
   viewTask,
-} from './tasks.ts'
-export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
+} from './tasks/commands.ts'
+export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './inbox/proposals.ts'
 export {
   composeMission,
   defineMission,
@@ -121,8 +127,8 @@ export {
   type MissionInput,
   missionObstacle,
   unpricedModel,
-} from './define-mission.ts'
-export { missionContinuation, missionResumption } from './mission-messages.ts'
+} from './missions/define.ts'
+export { missionContinuation, missionResumption } from './missions/messages.ts'
 export {
   cancelMission,
   composeCancelMission,
@@ -131,12 +137,12 @@ export {
   pauseMission,
   resumeMission,
   resumeObstacle,
-} from './mission-commands.ts'
-export { researchProblem, researchSettings } from './research-settings.ts'
-export { viewResearch } from './view-research.ts'
-export { researchConverged, researchDefined, researchHarvested } from './research-events.ts'
-export { viewGoal } from './view-goal.ts'
-export { findMission, shownMission, viewMission } from './view-mission.ts'
+} from './missions/commands.ts'
+export { researchProblem, researchSettings } from './research/settings.ts'
+export { viewResearch } from './research/view.ts'
+export { researchConverged, researchDefined, researchHarvested } from './events/research.ts'
+export { viewGoal } from './goals/view.ts'
+export { findMission, shownMission, viewMission } from './missions/view.ts'
 export {
   chooseNotifications,
   confirmNotificationEmail,
@@ -149,12 +155,12 @@ export {
   setNotificationWebhook,
   testNotification,
   viewNotifications,
-} from './notifications.ts'
+} from './inbox/notification-settings.ts'
 export { readFolded } from './read-folded.ts'
 export { commitFor, refusedAs } from './refusals.ts'
-export { renameSession, titleCommit } from './titles.ts'
-export { admit, BOARD_WINDOW_MS, composeUpdate, type GivenNote, isLive, lineOf } from './board.ts'
-export { viewBoard } from './view-board.ts'
+export { renameSession, titleCommit } from './messages/titles.ts'
+export { admit, BOARD_WINDOW_MS, composeUpdate, type GivenNote, isLive, lineOf } from './board/board.ts'
+export { viewBoard } from './board/view.ts'
 export {
   cancelRows,
   cancelSchedule,
@@ -174,4 +180,4 @@ export {
   codeRunResult,
   codeRunStarted,
   findLiveRun,
-} from './code.ts'
+} from './code/runs.ts'

@@ -4,7 +4,7 @@
  */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
 import { AppError, type Config, type ScheduleChangeInput } from '@cairn/protocol'
-import { isTreeMoved } from '../commit-tree.ts'
+import { isTreeMoved } from '../tree/commit-tree.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
 import { decideCancel, decideChange, decideManual, decidePause, decideResume } from '../schedules/decide.ts'

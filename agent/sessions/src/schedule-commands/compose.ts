@@ -1,6 +1,6 @@
 /** Turns a decision about a schedule into a commit of its session. */
 import type { Commit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
-import { composeChildEnd } from '../cascade.ts'
+import { composeChildEnd } from '../tree/cascade.ts'
 import type { Deps } from '../deps.ts'
 import { beginRun } from '../schedules/begin-run.ts'
 import type { Decision } from '../schedules/pending-decision.ts'

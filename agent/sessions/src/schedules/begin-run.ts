@@ -2,7 +2,7 @@
 import type { LinkedCommit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import { childConfig, workspaceOf } from '../create.ts'
-import { syntheticMessage } from '../message-events.ts'
+import { syntheticMessage } from '../events/messages.ts'
 import { LAST_RESULT_CHARS, type RunRef } from './schedule.ts'
 import { runId, scheduleOf } from './stored.ts'
 

@@ -2,7 +2,7 @@
 import type { EventWithRows, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
-import { createActionItem, createTaskCompleteItem } from '../create-inbox-item.ts'
+import { createActionItem, createTaskCompleteItem } from '../inbox/create-item.ts'
 import type { Decision } from './pending-decision.ts'
 import { LAST_RESULT_CHARS } from './schedule.ts'
 import { scheduleOf } from './stored.ts'

@@ -1,0 +1,64 @@
+/** Open inbox items of a session. */
+import type { RowChange, SessionRow } from '@cairn/log'
+import type { EventData, InboxItem, InboxKind } from '@cairn/protocol'
+import { OUTLIVE_STOP } from '@cairn/protocol/words'
+import { GOAL_BLOCKED } from '@cairn/state'
+import type { Deps } from '../deps.ts'
+
+/**
+ * Expires the questions and actions of a stopped turn: an answer must not continue that turn, and the next
+ * text is a message. Approvals stay open, because each is a decision about one call, independent of the turn.
+ */
+export const expireWaiting: RowChange = { do: 'inbox.expire_waiting', decision: 'stopped' }
+
+/** The open item that covers this tool call with these arguments; null if there is none. */
+export async function findOpenGate(
+  store: Deps['store'],
+  { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
+  tool: string,
+  arguments_hash: string,
+): Promise<string | null> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await store.listInbox({
+      org_id,
+      session_id: id,
+      kind: ['governance_gate'],
+      status: ['pending'],
+      limit: 100,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    for (const { id: item, payload } of page.items) {
+      const gate = payload as EventData<'inbox.governance_gate'>
+      // Listings omit the hash.
+      if (
+        gate.tool_name === tool &&
+        (await store.getInboxItem(item))?.private['arguments_hash'] === arguments_hash
+      )
+        return gate.tool_call_id
+    }
+    cursor = page.next_cursor
+  }
+  return null
+}
+
+type Of = Pick<SessionRow, 'id' | 'org_id'>
+
+const pending = async (store: Deps['store'], { id, org_id }: Of, kind: InboxKind): Promise<InboxItem[]> =>
+  (await store.listInbox({ org_id, session_id: id, kind: [kind], status: ['pending'], limit: 100 })).items
+
+/** Unacknowledged check-ins of a session; the next one replaces them. */
+export const openCheckIns = async (store: Deps['store'], session: Of): Promise<string[]> =>
+  (await pending(store, session, 'progress_checkin')).map(item => item.id)
+
+/** Items about blocked goals of a session; the next turn makes them obsolete. */
+export const openBlockedGoals = async (store: Deps['store'], session: Of): Promise<string[]> =>
+  (await pending(store, session, 'action_required'))
+    .filter(({ payload }) => payload['action_type'] === GOAL_BLOCKED)
+    .map(item => item.id)
+
+/** True if there is an open action that a stop would expire. */
+export const hasActionToStop = async (store: Deps['store'], session: Of): Promise<boolean> =>
+  (await pending(store, session, 'action_required')).some(
+    ({ payload }) => payload['proposal'] === undefined && !OUTLIVES.includes(payload['action_type']),
+  )
+const OUTLIVES: readonly unknown[] = OUTLIVE_STOP

@@ -1,0 +1,195 @@
+/** Messages to a session (contract 4, 6), which may be commands or the answer to an open question. */
+import { type Commit, CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
+import {
+  AppError,
+  decodeEvent,
+  type EventData,
+  type EventDraft,
+  type EventId,
+  type EventType,
+  factsOf,
+  type ON_QUESTION,
+  type Principal,
+  typesWith,
+} from '@cairn/protocol'
+import { isServerCommand, parseSlashCommand } from '@cairn/state'
+import { answerQuestion } from '../answers/questions.ts'
+import { commitTree } from '../tree/commit-tree.ts'
+import type { Deps } from '../deps.ts'
+import { hasWorkToStop, stopCommit } from '../lifecycle/commands.ts'
+import { sessionResumed } from '../events/lifecycle.ts'
+import { TAKES_INPUT, userMessage } from '../events/messages.ts'
+import { deciderOf, principalStamp } from '../principal-stamp.ts'
+import { commitFor, refusedAs } from '../refusals.ts'
+import { openQuestions, type OpenQuestion, typedAnswer } from '../answers/typed-answer.ts'
+
+type OnQuestion = (typeof ON_QUESTION)[number]
+/** Sent with every message, used only when the session must be reopened; built once. */
+const REOPENED = sessionResumed('message')
+
+type Message = EventData<'user.message'>
+export type AddMessage = {
+  session_id: string
+  content: string
+  /** Null for a message of the server itself, which names its `synthetic` kind. */
+  principal: Principal | null
+  /** Rows changed in the same commit, for example that a channel's message is accepted. */
+  rows?: readonly RowChange[]
+  /** How to treat the text while a question is open; the default is 'answer'. */
+  on_question?: OnQuestion | undefined
+  /** Choices were shown with numbers, so a number selects a choice. */
+  numbered?: boolean
+  /** The reason of session.stopped, if the message is /stop. */
+  stop_reason?: string
+} & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
+
+/**
+ * `message_id` is the event of the message itself, whatever else its commit contains. The session's row is
+ * omitted: the store builds it only on request, and senders do not need it.
+ */
+export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
+  message_id: EventId
+  type: EventType
+}
+
+/**
+ * Adds a message of a person, a program or a channel; it reopens a completed or failed session. Text that is
+ * typed while a question is open answers it, unless `on_question` says otherwise; a command to the server
+ * never does.
+ */
+export async function addMessage(
+  deps: Deps,
+  { session_id, principal, on_question = 'answer', rows = [], stop_reason = 'user', ...more }: AddMessage,
+): Promise<AddedMessage> {
+  const { numbered, ...message } = more
+  const data = { ...message, ...principalStamp(principal) }
+  const said = userMessage(data)
+  if (isStop(message.content)) {
+    const stopped = await stopBy(deps, session_id, said, { reason: stop_reason, rows })
+    if (stopped) return named(stopped)
+  }
+  const commit: Commit = {
+    session_id,
+    events: [said],
+    expect_status: TAKES_INPUT,
+    reopen: REOPENED,
+    rows,
+    without_session: true,
+  }
+  if (principal === null || isServerCommand(message.content))
+    return named(await commitFor(deps.store, 'add a message to', commit))
+  for (let tries = 0; ; tries++) {
+    try {
+      return named(await deps.store.commit({ ...commit, expect_no_question: true }))
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || error.refusal !== 'question_open')
+        throw error instanceof CommitRefused ? refusedAs('add a message to', session_id, error) : error
+    }
+    const open = await openQuestions(deps.store, principal, session_id)
+    try {
+      if (on_question === 'pass_over') {
+        const passed = userMessage({ ...data, passes_over: open.map(one => one.tool_call_id) })
+        return named(
+          await deps.store.commit({
+            ...commit,
+            events: [passed],
+            rows: [...rows, ...open.map(passOver(principal))],
+          }),
+        )
+      }
+      const answer =
+        on_question === 'refuse' ? 'on_question is "pass_over"' : typedAnswer(open, message, numbered)
+      if (typeof answer === 'string') throw questionOpen(open, answer)
+      const { request_key } = message
+      return named(
+        await answerQuestion(deps, {
+          session_id,
+          principal,
+          ...answer,
+          ...(request_key ? { request_key } : {}),
+          rows,
+        }),
+      )
+    } catch (error) {
+      // Answered concurrently: check again for open questions.
+      if (tries >= 3 || !isAnsweredBefore(error)) throw error
+    }
+  }
+}
+
+function named({ events, last_id }: Committed): AddedMessage {
+  const message = events.find(event => factsOf(event.type).wakes)
+  if (message === undefined) throw new Error('[addMessage] the store acknowledged a commit without its event')
+  return { events, last_id, message_id: message.id, type: message.type }
+}
+
+const passOver =
+  (principal: Principal) =>
+  ({ id }: OpenQuestion): RowChange => ({
+    do: 'inbox.answer',
+    id,
+    decision: 'passed_over',
+    status: 'expired',
+    decided_by: deciderOf(principal),
+  })
+const isAnsweredBefore = (thrown: unknown): boolean =>
+  thrown instanceof CommitRefused
+    ? thrown.refusal === 'already_answered'
+    : thrown instanceof AppError && thrown.code === 'already_answered'
+
+const questionOpen = (open: readonly OpenQuestion[], why: string): AppError =>
+  new AppError(
+    'question_open',
+    `The agent is waiting for an answer, and this message is not one: ${why}. ` +
+      'Answer the question, or send the message with on_question: "pass_over".',
+    { extra: { questions: open.map(({ tool_call_id, questions }) => ({ tool_call_id, questions })) } },
+  )
+
+/** The message or typed answer with this key, if it was committed. */
+export async function findRequest(
+  { store }: Pick<Deps, 'store'>,
+  sessionId: string,
+  requestKey: string,
+): Promise<{ id: EventId; type: EventType } | null> {
+  for (let after: EventId | undefined = 0; after !== undefined;) {
+    const page: StoredEvent[] = await store.read(sessionId, after, REQUESTS_AT_ONCE, typesWith('wakes'))
+    for (const { json } of page) {
+      const event = decodeEvent(json)
+      if ('request_key' in event.data && event.data.request_key === requestKey) return event
+    }
+    after = page.length < REQUESTS_AT_ONCE ? undefined : page.at(-1)?.id
+  }
+  return null
+}
+const REQUESTS_AT_ONCE = 500
+
+const withChanges = (commit: Commit, rows: readonly RowChange[]): Commit => ({
+  ...commit,
+  rows: [...rows, ...(commit.rows ?? [])],
+})
+
+const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
+
+/**
+ * A `/stop` while a turn is due, running or waiting, or while children are open, aborts all of that in the
+ * commit of the message itself; null if there is nothing to stop.
+ */
+async function stopBy(
+  deps: Deps,
+  sessionId: string,
+  said: EventDraft,
+  { reason, rows }: { reason: string; rows: readonly RowChange[] },
+): Promise<Committed | null> {
+  try {
+    return await commitTree(deps, 'stop', sessionId, async tree => {
+      const { session, descendants } = tree
+      const isOver = session.status === 'paused' || session.status === 'archived'
+      const isAtWork = session.status === 'active' ? await hasWorkToStop(deps, tree) : descendants.length > 0
+      return isAtWork && !isOver ? withChanges(await stopCommit(deps, tree, reason, said), rows) : null
+    })
+  } catch (error) {
+    // The turn ended in between; the message is handled like any other.
+    if (error instanceof AppError && error.code === 'wrong_state') return null
+    throw error
+  }
+}
