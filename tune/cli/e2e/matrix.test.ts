@@ -58,7 +58,6 @@ test('measures each recipe in its own process; a second call measures only the m
   for (const name of [
     'matrix.json',
     'matrix.svg',
-    'matrix.png',
     'tiny/benchmark_sft_bf16/result.json',
     'tiny/benchmark_sft_qbnb/adapter/adapter_model.safetensors',
   ])

@@ -129,7 +129,6 @@ test('the benchmark writes its adapter and result and prints a row marked as sho
     '.run.lock',
     'adapter',
     'checkpoints',
-    'loss.png',
     'loss.svg',
     'metrics.jsonl',
     'result.json',

@@ -73,7 +73,7 @@ export { type StepMetrics, type TrainOptions, type TrainResult } from './metrics
 export { OutOfMemoryError, DivergedError } from './errors.ts'
 export { memoryText, type MemoryEstimate } from './estimate.ts'
 export { bytesText, memoryBudget, parseBytes } from './memory-budget.ts'
-export { lossChart, renderPng, type ChartOptions, type Series } from './loss-chart.ts'
+export { lossChart, type ChartOptions, type Series } from './loss-chart.ts'
 export { hardwareText, readMetrics } from './run-files.ts'
 export { VERSION, train } from './train.ts'
 export { estimate, type RunEstimate } from './estimate-run.ts'

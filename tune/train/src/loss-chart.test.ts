@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lossChart, renderPng } from './loss-chart.ts'
+import { lossChart } from './loss-chart.ts'
 
 const falling = (from: number) =>
   Array.from({ length: 40 }, (_, i): [number, number] => [i + 1, from / (i + 1)])
@@ -30,12 +30,4 @@ test('every point is inside the picture, even for a run with one step or none', 
     expect(numbers.every(([x = NaN, y = NaN]) => x >= 0 && x <= 960 && y >= 0 && y <= 540)).toBe(true)
     expect(svg).not.toMatch(/NaN|Infinity/)
   }
-})
-
-test('the PNG contains the title, drawn with the bundled font', async () => {
-  const [titled, bare] = await Promise.all(
-    ['Loss of a run', ''].map(title => renderPng(lossChart([], { title }))),
-  )
-  expect(Buffer.from(titled!.subarray(1, 4)).toString()).toBe('PNG')
-  expect(titled!.byteLength).toBeGreaterThan(bare!.byteLength + 500)
 })

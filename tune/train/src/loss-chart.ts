@@ -1,11 +1,4 @@
-/**
- * Charts of losses: SVG generated here, rendered to PNG with the project's own font, so that the result does
- * not depend on a machine's fonts.
- */
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { renderAsync } from '@resvg/resvg-js'
-
+/** Charts of losses, as SVG. */
 export type Series = { name: string; points: readonly (readonly [step: number, loss: number])[] }
 export type ChartOptions = {
   title: string
@@ -16,7 +9,7 @@ const [width, height] = [960, 540]
 const plot = { left: 72, right: 24, top: 56, bottom: 56 }
 // Colours that people with colour blindness can distinguish (Okabe and Ito).
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000']
-const FONT = 'DejaVu Sans'
+const FONT = 'DejaVu Sans, Verdana, sans-serif'
 
 const escapeXml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.charCodeAt(0)};`)
 
@@ -90,18 +83,4 @@ function runningMean(points: Series['points'], count: number): [number, number][
     const near = points.slice(Math.max(0, i - half), i + half + 1)
     return [step, near.reduce((sum, [, loss]) => sum + loss, 0) / near.length]
   })
-}
-
-/** A chart as PNG. */
-export async function renderPng(svg: string): Promise<Uint8Array> {
-  const fonts = join(
-    dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')),
-    'ttf',
-    'DejaVuSans.ttf',
-  )
-  const image = await renderAsync(svg, {
-    font: { loadSystemFonts: false, fontFiles: [fonts], defaultFontFamily: FONT },
-    fitTo: { mode: 'zoom', value: 1.5 },
-  })
-  return image.asPng()
 }

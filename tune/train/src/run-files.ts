@@ -14,8 +14,6 @@ import {
   makeDirectory,
   matricesOf,
   writeAdapter,
-  writeAtomically,
-  writeAll,
   writeCheckpoint,
   withPath,
   writeTextAtomically,
@@ -25,7 +23,7 @@ import {
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { fusedKeys } from './fused-layout.ts'
-import { lossChart, renderPng } from './loss-chart.ts'
+import { lossChart } from './loss-chart.ts'
 import { copyCompanions } from './merge.ts'
 import type { StepMetrics } from './metrics.ts'
 import type { Trained } from './record-step.ts'
@@ -33,18 +31,7 @@ import type { Trained } from './record-step.ts'
 const METRICS = 'metrics.jsonl'
 const RUN = 'run.json'
 /** Everything a run writes. Nothing else in the directory is ever removed. */
-const WRITTEN = [
-  METRICS,
-  RUN,
-  'eval.jsonl',
-  'checkpoints',
-  'adapter',
-  'model',
-  'best',
-  'runs',
-  'loss.svg',
-  'loss.png',
-]
+const WRITTEN = [METRICS, RUN, 'eval.jsonl', 'checkpoints', 'adapter', 'model', 'best', 'runs', 'loss.svg']
 
 /**
  * `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is known only after an engine
@@ -131,13 +118,11 @@ export async function appendMetrics(directory: string, metrics: StepMetrics): Pr
   })
 }
 
-/** Writes loss.svg and loss.png for all steps of the run. */
+/** Writes loss.svg for all steps of the run. */
 export async function writeLossChart(directory: string, title: string): Promise<void> {
   const points = (await readMetrics(directory)).map(({ step, loss }): [number, number] => [step, loss])
   const svg = lossChart([{ name: 'loss', points }], { title })
   await writeTextAtomically(join(directory, 'loss.svg'), svg)
-  const png = await renderPng(svg)
-  await writeAtomically(join(directory, 'loss.png'), file => writeAll(file, png))
 }
 
 export type Trainable = {

@@ -25,7 +25,6 @@ test('a run learns and writes an adapter, metrics, its record and a chart', asyn
     '.run.lock',
     'adapter',
     'checkpoints',
-    'loss.png',
     'loss.svg',
     'metrics.jsonl',
     'run.json',
@@ -39,7 +38,6 @@ test('a run learns and writes an adapter, metrics, its record and a chart', asyn
     versions: { node: process.version },
     dataset: { documents: 8, rows: 4 },
   })
-  expect(readFileSync(join(config.output_dir, 'loss.png')).subarray(1, 4).toString()).toBe('PNG')
 })
 
 test('the adapter reads back, and the merged model starts at the loss where training ended', async () => {
@@ -67,17 +65,12 @@ test('a model trained in full learns and can start another training', async () =
   expect(losses(again)[0]).toBeLessThan(losses(full).at(-1) ?? 0)
 })
 
-const recipes: [recipe: string, matmul?: string][] = [
-  ['fp8'],
-  ['fp4'],
-  ['qfp8'],
-  ['qfp4'],
-  ['qbnb'],
-  ['qfp8', 'fp8-hybrid'],
-  ['qbnb', 'fp8-hybrid'],
+const recipes: { recipe: string; matmul?: string; name: string }[] = [
+  ...['fp8', 'fp4', 'qfp8', 'qfp4', 'qbnb'].map(recipe => ({ recipe, name: recipe })),
+  ...['qfp8', 'qbnb'].map(recipe => ({ recipe, matmul: 'fp8-hybrid', name: `${recipe} with fp8-hybrid` })),
 ]
 
-test.each(recipes)('in %s %s the loss falls like in bf16, within 5 %', async (recipe, matmul) => {
+test.each(recipes)('in $name the loss falls like in bf16, within 5 %', async ({ recipe, matmul }) => {
   const [plain, stored] = [await bench.run(settings), await bench.run({ ...settings, recipe, matmul })]
   losses(stored).forEach((loss, i) =>
     expect(Math.abs(loss / (losses(plain)[i] ?? NaN) - 1)).toBeLessThan(0.05),

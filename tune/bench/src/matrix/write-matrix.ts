@@ -1,15 +1,8 @@
 /** Writes the results of a matrix: Markdown, JSON, and a chart as SVG and PNG. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { renderPng } from '@cairn-tune/train'
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
-import {
-  InputError,
-  makeDirectory,
-  writeAll,
-  writeAtomically,
-  writeTextAtomically,
-} from '@cairn-tune/weights'
+import { InputError, makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { barChart } from '../bar-chart.ts'
 import { outcomeSchema, type DemoOutcome } from '../demo/outcome.ts'
@@ -102,7 +95,6 @@ export async function writeMatrix(directory: string, given: MatrixReport): Promi
     '',
   ].join('\n')
   const chart = matrixChart(report)
-  const png = await renderPng(chart)
   await writeTextAtomically(join(directory, 'matrix.md'), markdown)
   await writeTextAtomically(
     join(directory, 'matrix.json'),
@@ -113,7 +105,6 @@ export async function writeMatrix(directory: string, given: MatrixReport): Promi
     )}\n`,
   )
   await writeTextAtomically(join(directory, 'matrix.svg'), chart)
-  await writeAtomically(join(directory, 'matrix.png'), file => writeAll(file, png))
   return { markdown }
 }
 

@@ -41,7 +41,7 @@ export const benchMatrix = defineCommand({
     ['  --accuracy FILE', 'accuracy.json written by cairn-tune demo, for the accuracy table'],
     [
       '  --output_dir DIR',
-      'directory of the runs, matrix.md, matrix.json, matrix.svg and matrix.png; default: ./output/matrix',
+      'directory of the runs, matrix.md, matrix.json and matrix.svg; default: ./output/matrix',
     ],
     ['  --fresh', 'measure everything again'],
   ],

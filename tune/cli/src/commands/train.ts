@@ -10,7 +10,7 @@ export const trainRun: Command = {
   usage: [
     [
       'train [CONFIG.yaml] [--key value …]',
-      'write <output_dir>/adapter, metrics.jsonl, run.json, loss.svg and loss.png',
+      'write <output_dir>/adapter, metrics.jsonl, run.json and loss.svg',
     ],
     ['  --resume', 'resume from the last checkpoint; the result equals that of an uninterrupted run'],
     ['  --json', 'print one line of JSON per step, and one for the result'],
