@@ -1,5 +1,5 @@
 /**
- * The properties of an event type are stated once, on its row in agent/protocol/src/events.ts. A list of type
+ * The properties of an event type are stated once, on its row in agent/protocol/src/events/. A list of type
  * names elsewhere becomes outdated when a type is added, and no compiler reports it. This gate does.
  */
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const PATTERN = new RegExp(String.raw`/[^/\n]*\b(?:${prefixes})\\\.[^/\n]*/`)
 
 /** Benchmarks wait for a sequence of events, which is not a property of their types. */
 const isBench = (path: string) => path.includes('/bench/')
-const isContract = (path: string) => path === 'agent/protocol/src/events.ts'
+const isContract = (path: string) => path.startsWith('agent/protocol/src/events/')
 
 const sources = listPackages('agent')
   .flatMap(readSources)
@@ -32,5 +32,7 @@ test('the gate detects a list and a pattern', () => {
   expect(LIST.test("new Set([\n  'llm.response',\n  'tool.result',\n])")).toBe(true)
   expect(PATTERN.test(String.raw`/^(llm\.|tool\.)/`)).toBe(true)
   expect(LIST.test("['llm.response']")).toBe(false)
-  expect(readFileSync(join(root, 'agent/protocol/src/events.ts'), 'utf8')).toContain('usage: true')
+  expect(readFileSync(join(root, 'agent/protocol/src/events/conversation.ts'), 'utf8')).toContain(
+    'usage: true',
+  )
 })

@@ -7,12 +7,7 @@ import { listPaths, root } from './workspace.ts'
 const maxLines = 600
 
 // Flat tables, which are more readable in one file.
-const longTables = new Set([
-  'agent/protocol/src/events.ts',
-  'agent/protocol/src/routes.ts',
-  'agent/protocol/src/config.ts',
-  'agent/protocol/test/pins.test.ts',
-])
+const longTables = new Set(['agent/protocol/test/pins.test.ts'])
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
 const isTest = (path: string) => /\.test\.tsx?$/.test(path)

@@ -13,9 +13,6 @@ const MAX_FUNCTION_LINES = 80
 
 /** Flat tables and lists, which are clearest in one piece. */
 const longTables: Record<string, string> = {
-  'agent/protocol/src/events.ts': 'the table of event types',
-  'agent/protocol/src/routes.ts': 'the table of routes',
-  'agent/protocol/src/config.ts': 'the keys of cairn.yaml, each with its meaning',
   'agent/log/src/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
   'tune/ops/src/ops.ts': 'the table of ops',
   'tune/train/src/problems/four-steps.ts': 'the templates of problems of four steps',

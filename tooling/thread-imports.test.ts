@@ -33,9 +33,9 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
 test.each(THREADS)('%s loads no schema and no package', thread => {
   const { files, packages } = loadedBy(`agent/log/src/${thread}`)
   expect([...packages]).toEqual([])
-  expect(files).toContain('agent/protocol/src/event-facts.ts')
+  expect(files).toContain('agent/protocol/src/events/event-facts.ts')
 })
 
 test('the walk finds what a module loads', () => {
-  expect([...loadedBy('agent/protocol/src/facts.ts').packages]).toEqual(['zod'])
+  expect([...loadedBy('agent/protocol/src/events/lookups.ts').packages]).toEqual(['zod'])
 })

@@ -1,0 +1,13 @@
+/** API resources other than events: sessions, inbox items, missions. Wire names are the stored names. */
+export * from './artifacts.ts'
+export * from './board.ts'
+export * from './goals.ts'
+export * from './inbox.ts'
+export * from './missions.ts'
+export * from './principals.ts'
+export * from './problem.ts'
+export * from './research.ts'
+export * from './sessions.ts'
+export * from './tasks.ts'
+export * from './workers.ts'
+export { waitsFor } from './waits-for.ts'
