@@ -23,6 +23,7 @@ import {
 const agentArrows: Record<string, readonly string[]> = {
   protocol: [],
   state: ['protocol'],
+  verify: ['protocol', 'state'],
   log: ['protocol'],
   workspace: ['protocol'],
   sessions: ['protocol', 'log', 'state'],
@@ -34,6 +35,7 @@ const agentArrows: Record<string, readonly string[]> = {
   app: [
     'protocol',
     'state',
+    'verify',
     'log',
     'workspace',
     'sessions',

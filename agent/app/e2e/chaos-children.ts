@@ -13,7 +13,7 @@ import { ApiError, type CairnClient, ConnectionError, createClient } from '@cair
 import { openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { asError, decodeEvent, type SessionEvent } from '@cairn/protocol'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { stringify } from 'yaml'
 import { localToken } from '../src/local/local-admin.ts'
 import { startFleet } from './chaos-fleet.ts'

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { git, startGitServer } from '@cairn/harness/test/git-server'
 import { makePlace, startService } from './server.ts'

@@ -1,10 +1,10 @@
 /**
  * Checks the history of a session from outside: against the acknowledgements of senders, the events that
- * readers received, and the effects of commands. It adds to `checkHistory` of the state package, which checks
- * a log by itself.
+ * readers received, and the effects of commands. It adds to `checkHistory` of the verify package, which
+ * checks a log by itself.
  */
 import type { SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 
 export type Observed = {
   /** Messages that were answered with 2xx. */

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '@cairn/client'
 import { decodeEvent, type SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { stringify } from 'yaml'
 import { localToken } from '../src/local/local-admin.ts'
 

@@ -5,7 +5,7 @@
 import { createClient } from '@cairn/client'
 import { makePostgresPlace, makePrivatePostgres } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, onTestFinished, test } from 'vitest'
 import { cairn, makePlace, type ServerDirs, startServer } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, runTurn, say, waitFor } from './session.ts'

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, onTestFinished, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'

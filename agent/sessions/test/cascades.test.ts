@@ -14,7 +14,7 @@ import {
   retrySession,
   stopSession,
 } from '@cairn/sessions'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { alice, type Desk, foreign, setUp } from './desk.ts'
 

@@ -1,6 +1,6 @@
 /** A silent delegated child is reported; the test controls the clock. */
 import type { Fence } from '@cairn/log'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import {
   delegationStart,
   fireTimer,

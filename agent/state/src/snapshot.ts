@@ -4,7 +4,7 @@
  * unchanged; so what is read here has the shape that was written.
  */
 import type { EventId } from '@cairn/protocol'
-import type { CapabilityStates } from './capabilities.ts'
+import type { CapabilityStates } from './capabilities/index.ts'
 
 export type Folded = CapabilityStates & { readonly last_id: EventId }
 

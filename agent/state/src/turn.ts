@@ -8,8 +8,8 @@
  */
 import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
-import { append, changeLast, type Owned } from './owned.ts'
-import { isReviewWake } from './review.ts'
+import { append, changeLast, type Owned } from './conversation/owned.ts'
+import { isReviewWake } from './capabilities/review.ts'
 
 export type TurnState = {
   /** Null between turns and before the first model call. */

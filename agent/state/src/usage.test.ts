@@ -4,8 +4,8 @@
 import { EVENTS, type SessionEvent, typesWith } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { emptyTurn, foldTurn } from './turn.ts'
-import { foldGoal } from './goal.ts'
-import { emptySessionView, foldSessionView } from './session-view.ts'
+import { foldGoal } from './capabilities/goal.ts'
+import { emptySessionView, foldSessionView } from './chat/session-view.ts'
 import { NO_USAGE, usageOf } from './usage.ts'
 
 const spent = { input_tokens: 7, output_tokens: 2, cost_usd: 0.25 }

@@ -5,7 +5,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@cairn/client'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
 import { CLOCK_STEPS_MS } from '@cairn/protocol/test/clock-steps'

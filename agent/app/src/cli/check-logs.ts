@@ -1,7 +1,7 @@
 /** Checks every log of a store against the log rules, and each tree against the tree rules. */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, SESSION_STATUSES, type SessionEvent } from '@cairn/protocol'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 
 const PAGE = 1000
 

@@ -1,6 +1,6 @@
 /** The advisor pass (contract 14.14; docs/advisor.md). */
 import { defineOutcomes, pauseSession, resumeSession, stopSession } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../turn/fake-clock.ts'
 import { call, say, setStage, typesOf } from '../turn/stage.ts'

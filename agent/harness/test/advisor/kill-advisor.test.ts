@@ -4,7 +4,7 @@
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { oneIn } from '@cairn/protocol/test/sample'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { essence } from '../golden/essence.ts'
 import { compareGolden } from '../golden/golden-file.ts'

@@ -4,7 +4,7 @@
  * Every resulting history is legal.
  */
 import { rounds } from '@cairn/protocol/test/sample'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { seeded } from '../simulation/world.ts'

@@ -1,7 +1,7 @@
 /** A run of a coding agent whose runner dies at every commit has one result, and repeats no action. */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { respondInbox } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { alice, setStage } from '../turn/stage.ts'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'

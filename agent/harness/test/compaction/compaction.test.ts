@@ -1,4 +1,4 @@
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { call, say, setStage, typesOf } from '../turn/stage.ts'
 

@@ -1,6 +1,6 @@
 import { addMessage, defineOutcomes, respondInbox } from '@cairn/sessions'
 import type { SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { alice, setStage, type Stage } from '../turn/stage.ts'
 

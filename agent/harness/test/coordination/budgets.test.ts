@@ -1,6 +1,6 @@
 /** Budgets: the share of a worker, the last call of a session, and the end of its time. */
 import type { ConfigInput, SessionEvent } from '@cairn/protocol'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { call, say, setStage, type Stage } from '../turn/stage.ts'
 import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from './tree-stage.ts'

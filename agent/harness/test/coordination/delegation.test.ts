@@ -1,5 +1,5 @@
 /** Delegations: the call returns their results, they have a time limit, and a user message ends the wait. */
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'

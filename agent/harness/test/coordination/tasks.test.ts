@@ -10,7 +10,7 @@ import {
   unblockTask,
   viewTask,
 } from '@cairn/sessions'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { alice, call, readLog, say, type Stage, typesOf } from '../turn/stage.ts'
 import {

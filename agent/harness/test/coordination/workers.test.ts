@@ -1,5 +1,5 @@
 /** Workers: created, awaited, distinguished, and each with one outcome. */
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import type { SessionEvent } from '@cairn/protocol'
 import { archiveSession, pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'

@@ -3,7 +3,7 @@
  * at commits of its runner, it ends the same way and repeats nothing.
  */
 import { oneIn } from '@cairn/protocol/test/sample'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { describe, expect, test } from 'vitest'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
 import { essence } from './essence.ts'

@@ -1,7 +1,7 @@
 /** What an agent announces, and the actions that it asks for (contract 14.11; docs/inbox.md). */
 import type { EventType } from '@cairn/protocol'
 import { acknowledgeInbox, pauseSession, respondInbox, resumeSession } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../turn/fake-clock.ts'
 import { alice, call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'

@@ -2,7 +2,7 @@
 import type { Mission } from '@cairn/log'
 import type { SessionEvent } from '@cairn/protocol'
 import { defineMission, type MissionInput } from '@cairn/sessions'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { expect } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from '../coordination/tree-stage.ts'

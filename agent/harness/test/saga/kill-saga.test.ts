@@ -4,7 +4,7 @@
  */
 import { oneIn } from '@cairn/protocol/test/sample'
 import { pauseSession } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { say } from '../turn/stage.ts'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'

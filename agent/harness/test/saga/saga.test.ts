@@ -1,6 +1,6 @@
 /** Sagas on the real store (contract 14.8, 6, 10). */
 import { pauseSession, resumeSession, stopSession } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { call, say, typesOf } from '../turn/stage.ts'
 import { HANG, sagaOf, setSagaStage, tool, WORK } from './saga-stage.ts'

@@ -6,7 +6,7 @@
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { oneIn } from '@cairn/protocol/test/sample'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import { fireTimer, runSchedule } from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
 import { dyingStore } from '../turn/dying-store.ts'

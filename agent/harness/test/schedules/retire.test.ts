@@ -1,7 +1,7 @@
 /** Sessions of runs that ended long ago are archived; archiving a session archives its runs first. */
 import type { LogStore } from '@cairn/log'
 import { addMessage, archiveSession, runSchedule, stopSession } from '@cairn/sessions'
-import { checkTree } from '@cairn/state'
+import { checkTree } from '@cairn/verify'
 import { describe, expect, test } from 'vitest'
 import { alice, readLog, say, setStage, typesOf } from '../turn/stage.ts'
 import {

@@ -1,6 +1,6 @@
 /** Scheduled runs, on both stores: started in one commit, each with one loop.result in the parent session. */
 import type { LogStore } from '@cairn/log'
-import { checkTree, checkHistory } from '@cairn/state'
+import { checkHistory, checkTree } from '@cairn/verify'
 import {
   archiveSession,
   cancelSchedule,

@@ -3,7 +3,7 @@
  * and the amount read from a server is bounded.
  */
 import { addMessage, createSession } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { alice, readLog, say, setStage } from '../turn/stage.ts'

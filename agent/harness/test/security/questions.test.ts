@@ -5,7 +5,7 @@
 import { addMessage, answerQuestion, pauseSession, resumeSession, stopSession } from '@cairn/sessions'
 import { type SessionEvent, toolError } from '@cairn/protocol'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { join } from 'node:path'
 import { alice, say, setStage, type Stage } from '../turn/stage.ts'

@@ -5,7 +5,7 @@
  */
 import { AppError } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { setImmediate as tick } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { fakeClock } from './fake-clock.ts'

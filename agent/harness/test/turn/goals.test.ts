@@ -1,6 +1,7 @@
 import { EVENTS, type EventOf, type EventType, type SessionEvent } from '@cairn/protocol'
 import { defineOutcomes, retrySession } from '@cairn/sessions'
-import { checkHistory, foldGoal, type GoalState } from '@cairn/state'
+import { foldGoal, type GoalState } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import { goalScenario, REVISE, SATISFIED } from './goal-scenario.ts'

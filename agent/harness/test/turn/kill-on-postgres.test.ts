@@ -2,7 +2,7 @@
 import { openPostgresStore } from '@cairn/log'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { oneIn } from '@cairn/protocol/test/sample'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
 import { playGolden } from './golden-turn.ts'

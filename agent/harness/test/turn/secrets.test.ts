@@ -1,5 +1,5 @@
 import { REDACTED } from '@cairn/log'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { call, say, setStage } from './stage.ts'
 

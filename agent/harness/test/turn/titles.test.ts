@@ -1,6 +1,6 @@
 /** Titles that are set outside the turn (contract 14.13). */
 import { addMessage, createSession, renameSession } from '@cairn/sessions'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import { alice, readLog, say, setStage, typesOf } from './stage.ts'

@@ -10,7 +10,7 @@ import {
   syntheticMessage,
 } from '@cairn/sessions'
 import { AppError, type EventDraft, type SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
 import { alice, call, say, setStage, type Stage, typesOf } from './stage.ts'
 

@@ -3,9 +3,9 @@
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/tree-log.ts'
-import { missionRules } from './history-missions.ts'
-import { scheduleRules } from './history-schedules.ts'
+import { log, type Written } from '../../test/tree-log.ts'
+import { missionRules } from './missions.ts'
+import { scheduleRules } from './schedules.ts'
 
 const mission_id = 'm'
 const defined: Written = ['mission.defined', { mission_id }]

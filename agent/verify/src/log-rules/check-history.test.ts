@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { describe, expect, test } from 'vitest'
-import { checkHistory } from './history.ts'
+import { checkHistory } from './check-history.ts'
 
 type Line = [type: string, data: Record<string, unknown>]
 const at = (turn_id: string, iteration_index: number) => ({ turn_id, iteration_index })

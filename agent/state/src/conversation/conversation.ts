@@ -9,13 +9,13 @@
  */
 import type { AssistantMessage, EventId, EventOf, Image } from '@cairn/protocol'
 import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
-import { WAIT_TOOL } from './children.ts'
+import { WAIT_TOOL } from '../capabilities/children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { beginWith, FORK } from './fork.ts'
 import { append, type Owned } from './owned.ts'
 import { asModelReads } from './said-message.ts'
-import { isServerCommand } from './slash-command.ts'
-import { BLOCK_TOOL } from './tasks.ts'
+import { isServerCommand } from '../commands/slash-command.ts'
+import { BLOCK_TOOL } from '../capabilities/tasks.ts'
 
 export type AssistantMessageData = AssistantMessage
 export type ConversationMessage =

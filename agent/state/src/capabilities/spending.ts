@@ -4,7 +4,7 @@
  * gives its child a part of its own.
  */
 import { factsOf, type SessionBudget, type SessionEvent } from '@cairn/protocol'
-import { usageOf } from './usage.ts'
+import { usageOf } from '../usage.ts'
 
 export type Reserved = { readonly worker_id: string; readonly tokens: number; readonly cost_usd: number }
 export type Spending = {

@@ -4,8 +4,7 @@
  * open one; and a person was asked about each blocked task. Part of `checkTree`.
  */
 import { isBesideTurns, type SessionEvent } from '@cairn/protocol'
-import { WAIT_TOOL } from './children.ts'
-import { BLOCK_TOOL, TASK_BLOCKED } from './tasks.ts'
+import { WAIT_TOOL, BLOCK_TOOL, TASK_BLOCKED } from '@cairn/state'
 
 type Log = readonly SessionEvent[]
 type Child = { task_id: string | undefined; call: string | undefined }

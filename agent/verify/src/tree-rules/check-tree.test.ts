@@ -1,8 +1,8 @@
 /** Each rule about the logs of a session tree, broken once: cascades, usage, rights, and open waits. */
 import { AgentConfig } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/tree-log.ts'
-import { checkTree, type TreeOptions } from './tree.ts'
+import { log, type Written } from '../../test/tree-log.ts'
+import { checkTree, type TreeOptions } from './check-tree.ts'
 
 const at = (time: string, [type, data]: Written): Written => [type, { ...data, at: `T${time}` }]
 const spawn = (worker_id: string, more: Record<string, unknown> = {}): Written => [

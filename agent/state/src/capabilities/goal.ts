@@ -17,7 +17,7 @@ import {
   type GOAL_STATUSES,
   type SessionEvent,
 } from '@cairn/protocol'
-import { usageOf } from './usage.ts'
+import { usageOf } from '../usage.ts'
 
 export type EvaluationResult = (typeof EVALUATION_RESULTS)[number]
 export type Verdict = {

@@ -5,9 +5,15 @@
  */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
-import { CANCEL_TASK_TOOL, listOf, parseResult, SPAWN_TASK_TOOL, UNBLOCK_TASK_TOOL } from './children.ts'
+import {
+  CANCEL_TASK_TOOL,
+  listOf,
+  parseResult,
+  SPAWN_TASK_TOOL,
+  UNBLOCK_TASK_TOOL,
+} from '../capabilities/children.ts'
 import { isTaskItemOver, type TaskItem } from './task-item.ts'
-import { DEFAULT_ATTEMPTS } from './tasks.ts'
+import { DEFAULT_ATTEMPTS } from '../capabilities/tasks.ts'
 import { outcomeOf } from './worker-items.ts'
 
 export function foldTaskItems(items: ChatItem[], event: SessionEvent): void {

@@ -1,7 +1,7 @@
 /** What may happen while the session is active, paused or over, and that each turn ends. */
 import { factsOf, type SessionEvent } from '@cairn/protocol'
-import { endsWorker } from './history-children.ts'
-import { isReviewWake } from './review.ts'
+import { isReviewWake } from '@cairn/state'
+import { endsWorker } from './children.ts'
 
 export type StatusRules = {
   /**

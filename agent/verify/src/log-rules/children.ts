@@ -3,8 +3,7 @@
  * Rules over one log; the rules across the logs of a tree are in `tree.ts`. Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
-import { WAIT_TOOL } from './children.ts'
-import { BLOCK_TOOL } from './tasks.ts'
+import { WAIT_TOOL, BLOCK_TOOL } from '@cairn/state'
 
 export type ChildRules = {
   /** Feed it the events of a log in order; it returns the violations of the event. */

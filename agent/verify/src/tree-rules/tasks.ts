@@ -4,7 +4,7 @@
  * created the tasks and shares no code with the writers.
  */
 import type { SessionEvent } from '@cairn/protocol'
-import { CANCEL_TASK_TOOL, SPAWN_TASK_TOOL } from './children.ts'
+import { CANCEL_TASK_TOOL, SPAWN_TASK_TOOL } from '@cairn/state'
 
 type Task = {
   after: readonly string[]

@@ -3,8 +3,7 @@
  * belongs to no turn.
  */
 import { factsOf, type SessionEvent } from '@cairn/protocol'
-import { isReviewWake } from './review.ts'
-import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
+import { isReviewWake, addUsage, NO_USAGE, type Usage, usageOf } from '@cairn/state'
 
 const KEYS = ['input_tokens', 'output_tokens', 'cost_usd'] as const
 

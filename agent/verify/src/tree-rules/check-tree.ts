@@ -4,14 +4,14 @@
  * by itself.
  */
 import type { SessionBudget, SessionEvent } from '@cairn/protocol'
-import { checkBoard } from './tree-board.ts'
-import { checkBudget } from './tree-budgets.ts'
-import { checkCascades } from './tree-cascades.ts'
-import { type Chain, checkRights, type TreeRights } from './tree-rights.ts'
-import { checkResults, checkRun, isOpenRun, isRunLog } from './tree-runs.ts'
-import { checkTasks } from './tree-tasks.ts'
-import { checkUsage } from './tree-usage.ts'
-import { checkWaits } from './tree-waits.ts'
+import { checkBoard } from './board.ts'
+import { checkBudget } from './budgets.ts'
+import { checkCascades } from './cascades.ts'
+import { type Chain, checkRights, type TreeRights } from './rights.ts'
+import { checkResults, checkRun, isOpenRun, isRunLog } from './runs.ts'
+import { checkTasks } from './tasks.ts'
+import { checkUsage } from './usage.ts'
+import { checkWaits } from './waits.ts'
 
 type Logs = ReadonlyMap<string, readonly SessionEvent[]>
 type Spawn = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SessionEvent } from '@cairn/protocol'
-import { sagaRules } from './history-sagas.ts'
+import { sagaRules } from './sagas.ts'
 
 const make = (type: string, data: Record<string, unknown> = {}): SessionEvent =>
   ({

@@ -1,13 +1,12 @@
 /** Folds one event into the chat of a session. The caller owns the list; it is changed in place. */
 import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
-import type { ConversationMessage } from './conversation.ts'
-import { FORK } from './fork.ts'
+import type { ConversationMessage } from '../conversation/conversation.ts'
+import { FORK } from '../conversation/fork.ts'
 import { statusItemOf } from './status-items.ts'
 import { foldBoardItems } from './board-items.ts'
-import { answerText } from './open-calls.ts'
+import { answerText } from '../conversation/open-calls.ts'
 import { foldTaskItems } from './task-items.ts'
-import { markUnanswered } from './unanswered.ts'
 import { foldWorkers } from './worker-items.ts'
 
 export function foldItem(items: ChatItem[], event: SessionEvent): void {
@@ -245,5 +244,17 @@ function endStreams(items: ChatItem[]): void {
     const item = items[index]
     if (item?.kind === 'user' && item.synthetic === null) break
     if (item?.kind === 'answer' && item.streaming) items[index] = { ...item, streaming: false }
+  }
+}
+
+/**
+ * Marks the messages since the last answer started, which a stop left unanswered; the agent reads them in its
+ * next turn. The caller owns the list; it is changed in place.
+ */
+function markUnanswered(items: ChatItem[]): void {
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index]
+    if (item === undefined || item.kind === 'answer') return
+    if (item.kind === 'user' && item.synthetic === null) items[index] = { ...item, unanswered: true }
   }
 }

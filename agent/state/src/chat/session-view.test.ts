@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
 import type { ChatItem } from './chat-item.ts'
-import { emptyConversation, foldConversation } from './conversation.ts'
+import { emptyConversation, foldConversation } from '../conversation/conversation.ts'
 import { type SessionView, emptySessionView, foldSessionView } from './session-view.ts'
 
 type Entry = { [T in EventType]: [T, ReadData<T>] }[EventType]

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/tree-log.ts'
-import { checkTree } from './tree.ts'
-import { checkBoard } from './tree-board.ts'
-import { checkTasks } from './tree-tasks.ts'
+import { log, type Written } from '../../test/tree-log.ts'
+import { checkTree } from './check-tree.ts'
+import { checkBoard } from './board.ts'
+import { checkTasks } from './tasks.ts'
 
 const spawned: Written = ['worker.spawned', { worker_id: 'child', depth: 1 }]
 const done: Written = ['worker.complete', { worker_id: 'child' }]

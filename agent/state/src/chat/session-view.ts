@@ -4,10 +4,10 @@
  * a long log takes linear time.
  */
 import { type EventId, type EventType, factsOf, type SessionEvent, type Todo } from '@cairn/protocol'
-import { capabilityChanges, type CapabilityStates, emptyCapabilities } from './capabilities.ts'
+import { capabilityChanges, type CapabilityStates, emptyCapabilities } from '../capabilities/index.ts'
 import { foldItem } from './chat-fold.ts'
 import type { ChatItem } from './chat-item.ts'
-import { addUsage, usageOf } from './usage.ts'
+import { addUsage, usageOf } from '../usage.ts'
 
 export type SessionView = CapabilityStates & {
   readonly items: readonly ChatItem[]

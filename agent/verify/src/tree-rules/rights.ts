@@ -4,7 +4,7 @@
  * not reach. Part of `checkTree` when the configuration is given.
  */
 import type { AgentConfig, SessionEvent } from '@cairn/protocol'
-import { BLOCK_TOOL } from './tasks.ts'
+import { BLOCK_TOOL } from '@cairn/state'
 
 /** The root's agent, and the configured agents. */
 export type TreeRights = {

@@ -1,7 +1,7 @@
 /** Each rule about a scheduled run and the session above it, broken once. */
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/tree-log.ts'
-import { checkTree } from './tree.ts'
+import { log, type Written } from '../../test/tree-log.ts'
+import { checkTree } from './check-tree.ts'
 
 const begins: Written = ['user.message', { synthetic: 'loop_run' }]
 const result = (outcome: string, more: object = {}): Written => [

@@ -1,6 +1,6 @@
 /** The items of a chat. */
 import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
-import type { ConversationMessage } from './conversation.ts'
+import type { ConversationMessage } from '../conversation/conversation.ts'
 import type { BoardItem } from './board-items.ts'
 import type { TaskItem } from './task-item.ts'
 import type { WorkerItem } from './worker-item.ts'
