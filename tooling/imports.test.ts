@@ -109,6 +109,9 @@ function namedBy(product: Product, pkg: string): string[] {
   return Object.keys(manifest.exports ?? {})
 }
 
+/** Packages in which modules may still import each other's types in a cycle. */
+const withTypeCycles = new Set(['harness', 'log', 'sessions', 'models', 'serve', 'weights'])
+
 const isRelative = (specifier: string) => specifier.startsWith('.') || specifier.startsWith('/')
 
 describe.each(packages)('%s/%s', (product, pkg) => {
@@ -179,10 +182,11 @@ describe.each(packages)('%s/%s', (product, pkg) => {
     expect(wrong).toEqual([])
   })
 
-  test('has no import cycle', () => {
+  test('has no import cycle, imports of types included', () => {
     const graph = new Map(sources.map(file => [file.path, [] as string[]]))
     for (const { file, specifier, isType } of imports) {
-      if (isRelative(specifier) && !isType) graph.get(file.path)?.push(resolveRelative(file.path, specifier))
+      if (isRelative(specifier) && !(isType && withTypeCycles.has(pkg)))
+        graph.get(file.path)?.push(resolveRelative(file.path, specifier))
     }
     expect(findCycle(graph)?.join(' → ')).toBeUndefined()
   })

@@ -9,27 +9,16 @@ import type { SigningKey } from './auth/signing-key.ts'
 import type { HashQueue } from './auth/hash-queue.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import type { ClientAddress } from './client-address.ts'
+import type { Logger } from './logger.ts'
+import type { Tuning } from './tuning.ts'
 import type { Readiness } from './site/readiness.ts'
-import type { Metrics } from './site/metrics.ts'
+import type { HarnessStats, Metrics } from './site/metrics.ts'
 import type { LiveBrowsers } from './live-browsers.ts'
 import type { LiveTickets } from './live-tickets.ts'
 import type { SessionGuard } from './session-guard.ts'
 import type { SessionChanges } from './sse/session-changes.ts'
 import type { Streams } from './sse/streams.ts'
 import type { Mount } from './http/mounts.ts'
-
-export type Logger = Record<
-  'info' | 'warn' | 'error',
-  (message: string, fields?: Record<string, unknown>) => void
->
-/** Current values of the runner in this process; `proxy_` counts since its start. */
-export type HarnessStats = {
-  active_turns: number
-  code_runs: number
-  browsers: number
-  proxy_connections: number
-  proxy_refusals: number
-}
 
 export type ApiDeps = {
   store: LogStore
@@ -66,39 +55,6 @@ export type ApiDeps = {
   harnessStats?: () => HarnessStats
   /** Intervals of connections and streams, which tests shorten. */
   tuning?: Partial<Tuning>
-}
-
-export type Tuning = {
-  /** An idle stream gets a comment after this time. */
-  heartbeatMs: number
-  /** A reader above the limit of unsent bytes is disconnected after this time without progress. */
-  stallMs: number
-  /** How often streams are checked for both. */
-  tickMs: number
-  /** Timeouts for the headers of a request, and for all of it. */
-  headersMs: number
-  requestMs: number
-  /** How often connections are checked for both. */
-  lookMs: number
-  /**
-   * A connection whose client does not read the response ends after this time; streams have their own rules.
-   */
-  idleMs: number
-  /** How often the credentials of open streams and live views are checked, for changes by other processes. */
-  standingMs: number
-  /** Ping interval of a live view; it ends if the last ping was not answered. */
-  pingMs: number
-}
-export const TUNING: Tuning = {
-  heartbeatMs: 10_000,
-  stallMs: 2_000,
-  tickMs: 1_000,
-  headersMs: 30_000,
-  requestMs: 120_000,
-  lookMs: 10_000,
-  idleMs: 120_000,
-  standingMs: 5_000,
-  pingMs: 20_000,
 }
 
 /** What handlers may use. */

@@ -11,7 +11,10 @@
  * problem   an error as an RFC 9457 document
  */
 export { createApi, type Api } from './server.ts'
-export type { ApiDeps, HarnessStats, Logger, Tuning } from './deps.ts'
+export type { ApiDeps } from './deps.ts'
+export type { Logger } from './logger.ts'
+export type { HarnessStats } from './site/metrics.ts'
+export type { Tuning } from './tuning.ts'
 export { createRegistry, meterStore } from './site/metrics.ts'
 export {
   createLoginLink,

@@ -7,7 +7,8 @@ import { makeProcessPrivate } from '@cairn/workspace'
 import { main } from '../src/cli/run.ts'
 import { readServiceOptions } from '../src/cli/serve.ts'
 import { printable } from '../src/cli/terminal-text.ts'
-import { type Service, startService } from '../src/main.ts'
+import { startService } from '../src/main.ts'
+import type { Service } from '../src/serve/service-options.ts'
 import { createLogger, readLevel } from '../src/serve/logging.ts'
 
 type Env = Readonly<Record<string, string>>

@@ -20,7 +20,6 @@ import {
   createModels,
   rereadSkills,
   type SandboxChoice,
-  type SandboxStatus,
   startScriptedProviders,
 } from '@cairn/harness'
 import { secretsOf } from '@cairn/channels'
@@ -29,49 +28,15 @@ import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
 import { announceServer, reachableUrl } from './local/data-dir.ts'
 import { ensureFirstAdmin } from './local/local-admin.ts'
-import { type Database, openStore, secretsOfDatabase } from './local/open-store.ts'
+import { openStore, secretsOfDatabase } from './local/open-store.ts'
 import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
 import { startNotifying } from './serve/start-notifications.ts'
 import { connectionPolicy } from './serve/connection-policy.ts'
 import { readVersion } from './version.ts'
+import type { Service, ServiceOptions } from './serve/service-options.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
-
-/** What a process on a shared database does: serve requests, run turns, or both. */
-export const ROLES = ['all', 'api', 'worker'] as const
-export type Role = (typeof ROLES)[number]
-
-export type ServiceOptions = EffectiveConfig & {
-  env: Readonly<Record<string, string | undefined>>
-  dataDir: string
-  /** Contains a folder per session in which its tools work. Separate from the data directory. */
-  workspacesDir: string
-  /** A session's folder may be a symbolic link chosen by a local client; tools work in its target. */
-  linkedWorkspaces?: true
-  /** Extra environment of the commands that agents run. */
-  commandEnv?: Readonly<Record<string, string>>
-  /** Null: the embedded store in the data directory. */
-  database: Database | null
-  role: Role
-  /** The base of relative paths in the configuration. */
-  configDir: string
-  host: string
-  port: number
-  createLog: (redact: Redact) => Logger
-}
-export type Service = {
-  url: string
-  /** Logs in the first admin, once. */
-  loginUrl: string
-  /** The sandbox of commands; null if this process runs none. */
-  sandbox: SandboxStatus | null
-  log: Logger
-  /**
-   * Waits up to `limits.drain_s` for running iterations, releases leases, ends streams and closes the store.
-   */
-  stop(): Promise<void>
-}
 
 /** Timeout for responses in progress once the turns are over. */
 const CLOSE_MS = 5_000

@@ -2,7 +2,7 @@
  * Connections that outlive their request: event streams and live views. Each ends once the login or account
  * behind it has ended, here or in another process.
  */
-import type { Logger } from '../deps.ts'
+import type { Logger } from '../logger.ts'
 import type { Identity } from './authenticate.ts'
 
 export type StandingWatch = {

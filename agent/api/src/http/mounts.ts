@@ -1,8 +1,7 @@
 /**
  * Path prefixes that other packages handle: platforms call the channels here, and sign every byte of a body.
  */
-import { networkOf } from '../client-address.ts'
-import type { Services } from '../deps.ts'
+import { type ClientAddress, networkOf } from '../client-address.ts'
 import type { Exchange } from './exchange.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { checkLength, readBody } from './read-body.ts'
@@ -34,7 +33,7 @@ const MAX_BODY = 4 * 1024 * 1024
  * public routes.
  */
 export function besideMounts(
-  { mounts = [], clientAddress }: Pick<Services, 'mounts' | 'clientAddress'>,
+  { mounts = [], clientAddress }: { mounts?: readonly Mount[]; clientAddress: ClientAddress },
   limit: RateLimit,
   dispatch: (exchange: Exchange) => Promise<void>,
 ): (exchange: Exchange) => Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { CommitRefused } from '@cairn/log'
 import { AppError, asError, ERRORS, type ErrorCode, HEADERS } from '@cairn/protocol'
-import type { Logger } from '../deps.ts'
+import type { Logger } from '../logger.ts'
 import { type Exchange, send } from './exchange.ts'
 import { shortDetail, shortErrors } from './problem-limits.ts'
 import type { FieldError } from './read-body.ts'

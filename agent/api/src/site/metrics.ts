@@ -5,7 +5,15 @@
 import type { Commit, Committed, LogStore } from '@cairn/log'
 import type { EventData, EventDraft, EventType } from '@cairn/protocol'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { HarnessStats } from '../deps.ts'
+
+/** Current values of the runner in this process; `proxy_` counts since its start. */
+export type HarnessStats = {
+  active_turns: number
+  code_runs: number
+  browsers: number
+  proxy_connections: number
+  proxy_refusals: number
+}
 
 export type Metrics = {
   request(route: string, status: number, ms: number): void

@@ -5,7 +5,7 @@
  */
 import type { LogStore } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
-import type { Logger } from '../deps.ts'
+import type { Logger } from '../logger.ts'
 import { PAGE, type Run, run, runsOf } from './frames.ts'
 import type { Reader } from './reader.ts'
 

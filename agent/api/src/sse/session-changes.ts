@@ -4,7 +4,7 @@
  */
 import { asError, type Session } from '@cairn/protocol'
 import type { LogStore, SessionRow } from '@cairn/log'
-import type { Logger } from '../deps.ts'
+import type { Logger } from '../logger.ts'
 
 type SessionChange = { row: SessionRow; shown: Session }
 export type SessionChanges = {

@@ -1,5 +1,6 @@
 /** Periodic upkeep of open streams: sends heartbeats, and disconnects stalled readers. */
-import type { Logger, Tuning } from '../deps.ts'
+import type { Logger } from '../logger.ts'
+import type { Tuning } from '../tuning.ts'
 import { KEEP_ALIVE } from './frames.ts'
 import type { OpenStream } from './open-streams.ts'
 import { readSendQueues } from './send-queues.ts'

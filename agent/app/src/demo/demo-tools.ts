@@ -9,7 +9,7 @@ import type { LogStore } from '@cairn/log'
 import { type AgentConfig, AppError, type Config } from '@cairn/protocol'
 import { defineMission } from '@cairn/sessions'
 import { z } from 'zod'
-import type { ServiceOptions } from '../main.ts'
+import type { ServiceOptions } from '../serve/service-options.ts'
 
 const Parameters = z.strictObject({ description: z.string().min(1), rubric: z.string().min(1) })
 

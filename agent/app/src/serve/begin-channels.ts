@@ -5,7 +5,7 @@ import type { Mount } from '@cairn/api'
 import { type ChannelsOptions, followPageSecrets, startChannels, wait } from '@cairn/channels'
 import type { LogStore, UserRow } from '@cairn/log'
 import { DEFAULT_AGENT } from '@cairn/sessions'
-import type { ServiceOptions } from '../main.ts'
+import type { ServiceOptions } from './service-options.ts'
 
 export async function beginChannels(
   {

@@ -6,7 +6,7 @@ import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egre
 import { guardedFetch, type ResolveHost } from '@cairn/harness/guarded-fetch'
 import type { LogStore, Redact, UserRow } from '@cairn/log'
 import type { NotificationDeps, Sealing } from '@cairn/sessions'
-import type { ServiceOptions } from '../main.ts'
+import type { ServiceOptions } from './service-options.ts'
 
 type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & {
   sealing: Sealing

@@ -30,7 +30,7 @@ import { expireChangedGates } from '@cairn/sessions'
 import { makeSessionFolder } from '@cairn/workspace'
 import { toolsNamedIn } from '../config/check-patterns.ts'
 import { demoParts } from '../demo/demo-tools.ts'
-import type { ServiceOptions } from '../main.ts'
+import type { ServiceOptions } from './service-options.ts'
 import type { Logger } from './logging.ts'
 
 type WorkerDeps = Pick<

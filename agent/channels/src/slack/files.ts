@@ -5,12 +5,13 @@ import { lostCall } from '../lost-call.ts'
 import { escapeText } from './blocks.ts'
 import { readAtMost } from '../read-at-most.ts'
 import { failureOf } from './failures.ts'
-import type { Target } from './messages.ts'
 
 const TRANSFER_MS = 60_000
 /** Slack's file hosts; GovSlack has its own. */
 const HOSTS = /^files\.slack(-gov)?\.com$/
 
+/** Where a message or a file goes. */
+export type Target = { channel: string; thread_ts?: string }
 type Fetching = { botToken: string; apiUrl: string }
 
 /** The token is sent to Slack's own hosts only, whatever URL an event contains. */

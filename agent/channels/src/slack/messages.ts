@@ -4,7 +4,7 @@ import type { WebClient } from '@slack/web-api'
 import type { OutgoingPart } from '../adapter.ts'
 import { blocksOf, fallbackText } from './blocks.ts'
 import { failureOf } from './failures.ts'
-import { uploadFile } from './files.ts'
+import { type Target, uploadFile } from './files.ts'
 
 const EVENT_TYPE = 'cairn_part'
 const PAGE = 200
@@ -12,7 +12,6 @@ const MAX_PAGES = 10
 /** One hour more than the time for which a part is retried. */
 const LOOK_BACK_MS = 25 * 60 * 60_000
 
-export type Target = { channel: string; thread_ts?: string }
 const targetOf = (part: OutgoingPart): Target => part.target as Target
 
 type Method =

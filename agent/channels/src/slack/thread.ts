@@ -1,6 +1,7 @@
 /** The context of a mention in a thread: its first message, and the newest ones before the mention. */
 import type { WebClient } from '@slack/web-api'
-import { ask, type Target } from './messages.ts'
+import type { Target } from './files.ts'
+import { ask } from './messages.ts'
 import { plainText } from './text.ts'
 
 const REPLIES = 20

@@ -1,4 +1,4 @@
-import type { Session } from './index.ts'
+import type { Session } from './sessions.ts'
 
 /** How many workers an idle session waits for; it resumes when they have ended. */
 export const waitsFor = ({ state, open_children }: Pick<Session, 'state' | 'open_children'>): number =>

@@ -1,10 +1,9 @@
 /** Folds one event into the chat of a session. The caller owns the list; it is changed in place. */
 import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
-import type { ConversationMessage } from '../conversation/conversation.ts'
+import type { ConversationMessage } from '../conversation/messages.ts'
 import { FORK } from '../conversation/fork.ts'
 import { statusItemOf } from './status-items.ts'
-import { foldBoardItems } from './board-items.ts'
 import { answerText } from '../conversation/open-calls.ts'
 import { foldTaskItems } from './task-items.ts'
 import { foldWorkers } from './worker-items.ts'
@@ -256,5 +255,14 @@ function markUnanswered(items: ChatItem[]): void {
     const item = items[index]
     if (item === undefined || item.kind === 'answer') return
     if (item.kind === 'user' && item.synthetic === null) items[index] = { ...item, unanswered: true }
+  }
+}
+
+function foldBoardItems(items: ChatItem[], event: SessionEvent): void {
+  if (event.type === 'board.note')
+    items.push({ kind: 'board', ...placeOf(event), way: 'shared', notes: event.data.notes })
+  else if (event.type === 'board.update') {
+    const { kind: update, content } = event.data
+    items.push({ kind: 'board', ...placeOf(event), way: 'read', update, content })
   }
 }

@@ -1,9 +1,25 @@
 /** The items of a chat. */
-import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
-import type { ConversationMessage } from '../conversation/conversation.ts'
-import type { BoardItem } from './board-items.ts'
+import type {
+  Answer,
+  Attachment,
+  EventData,
+  EventId,
+  EventType,
+  Image,
+  Principal,
+  Question,
+} from '@cairn/protocol'
+import type { ConversationMessage } from '../conversation/messages.ts'
 import type { TaskItem } from './task-item.ts'
 import type { WorkerItem } from './worker-item.ts'
+
+/** What a session wrote to the board of its tree and read from it. */
+type SharedNote = EventData<'board.note'>['notes'][number]
+export type BoardItem = { kind: 'board'; event_id: EventId; created_at: string } & (
+  | { way: 'shared'; notes: readonly SharedNote[] }
+  /** The text that the model read: the whole board (snapshot) or the new notes (delta). */
+  | { way: 'read'; update: 'snapshot' | 'delta'; content: string }
+)
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { inCallOrder } from './call-order.ts'
-import type { ConversationMessage } from './conversation.ts'
+import type { ConversationMessage } from './messages.ts'
 
 const asked = (...ids: string[]): ConversationMessage => ({
   role: 'assistant',

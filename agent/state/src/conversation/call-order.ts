@@ -2,7 +2,7 @@
  * Puts the results of parallel calls into the order of the calls. The log has them in order of arrival, and
  * many chat templates omit call ids, so the model would take the second result for that of the second call.
  */
-import type { ConversationMessage } from './conversation.ts'
+import type { ConversationMessage } from './messages.ts'
 
 export function inCallOrder(messages: readonly ConversationMessage[]): ConversationMessage[] {
   const ordered: ConversationMessage[] = []

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
-import { type Conversation, emptyConversation, foldConversation } from './conversation.ts'
+import { emptyConversation, foldConversation } from './conversation.ts'
+import type { Conversation } from './messages.ts'
 
 let next = 1
 const event = <T extends EventType>(type: T, data: ReadData<T>): SessionEvent =>

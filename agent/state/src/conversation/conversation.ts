@@ -7,41 +7,16 @@
  * servers require. And nothing is lost: what a compaction replaced is still in the log; only the fold starts
  * from the summary.
  */
-import type { AssistantMessage, EventId, EventOf, Image } from '@cairn/protocol'
+import type { EventId, EventOf } from '@cairn/protocol'
 import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from '../capabilities/children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { beginWith, FORK } from './fork.ts'
+import type { Conversation, ConversationEntry, ConversationMessage } from './messages.ts'
 import { append, type Owned } from './owned.ts'
 import { asModelReads } from './said-message.ts'
 import { isServerCommand } from '../commands/slash-command.ts'
 import { BLOCK_TOOL } from '../capabilities/tasks.ts'
-
-export type AssistantMessageData = AssistantMessage
-export type ConversationMessage =
-  | { role: 'user'; content: string; images?: readonly Image[] }
-  | AssistantMessageData
-  | { role: 'tool'; tool_call_id: string; content: string }
-
-/** One message and its source event, in the order in which the model reads them. */
-export type ConversationEntry = {
-  event_id: EventId
-  message: ConversationMessage
-  /** The next turn reads it, but it does not start one. */
-  quiet?: true
-}
-
-export type Conversation = {
-  readonly entries: readonly ConversationEntry[]
-  readonly open: readonly OpenCall[]
-  /** A model call is under way and has not seen what arrives meanwhile. */
-  readonly answering: boolean
-  /**
-   * Arrived while the model answered or calls were open; joins the conversation after the answer and the last
-   * result.
-   */
-  readonly deferred: readonly ConversationEntry[]
-}
 
 export const emptyConversation: Conversation = { entries: [], open: [], answering: false, deferred: [] }
 

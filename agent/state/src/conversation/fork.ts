@@ -1,6 +1,6 @@
 /** The start of a fork: the conversation of another session up to an event. */
 import type { EventId } from '@cairn/protocol'
-import type { Conversation, ConversationMessage } from './conversation.ts'
+import type { Conversation, ConversationMessage } from './messages.ts'
 import { append, type Owned } from './owned.ts'
 
 /** `synthetic` of the first message of a fork. */

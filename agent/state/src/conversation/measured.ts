@@ -3,7 +3,7 @@
  * the log.
  */
 import type { SessionEvent } from '@cairn/protocol'
-import type { Conversation } from './conversation.ts'
+import type { Conversation } from './messages.ts'
 
 /**
  * Tokens as counted by a server for the first `entries` of the conversation, the system prompt and the tools.

@@ -3,12 +3,8 @@
  * session from a data set. Pure and in log order, so the same log always gives the same trajectory.
  */
 import { type EventId, type EventOf, factsOf, type SessionEvent } from '@cairn/protocol'
-import {
-  type Conversation,
-  type ConversationMessage,
-  emptyConversation,
-  foldConversationInto,
-} from './conversation.ts'
+import { emptyConversation, foldConversationInto } from './conversation.ts'
+import type { Conversation, ConversationMessage } from './messages.ts'
 import { answerText } from './open-calls.ts'
 import type { Owned } from './owned.ts'
 

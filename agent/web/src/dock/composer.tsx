@@ -3,31 +3,16 @@
  * instruction to the running turn, or the answer to the open question.
  */
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
-import type { Question } from '@cairn/protocol'
 import { AttachIcon, SendIcon, StopIcon } from '../ui/page-icons.tsx'
 import { ArchivedNote } from './archived-note.tsx'
 import { AskedHint, Choices } from './asked.tsx'
 import { AttachedList } from './attached-list.tsx'
 import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'
-import { useComposer } from './use-composer.ts'
+import { type ComposerProps, useComposer } from './use-composer.ts'
 import './dock.css'
 import { composerWords } from '../words/composer.ts'
 import { generalWords } from '../words/general.ts'
 
-export type Asked = { callId: string; questions: readonly Question[] }
-export type ComposerProps = {
-  sessionId: string
-  isRunning: boolean
-  /** The agent's open question; typed text answers it. */
-  asked: Asked | null
-  isArchived: boolean
-  hint: string
-  /** What the person wrote before, oldest first. */
-  said: readonly string[]
-  /** Whether the page receives events from the server. */
-  isConnected: boolean
-  onSent: () => void
-}
 type Composing = ReturnType<typeof useComposer>
 
 export function Composer(props: ComposerProps) {

@@ -1,13 +1,28 @@
 /** The state of the composer, and the actions of its keys and buttons. */
 import { type KeyboardEvent, useRef } from 'react'
+import type { Question } from '@cairn/protocol'
 import { choiceOf } from './choice.ts'
-import type { ComposerProps } from './composer.tsx'
 import { recall } from './recall.ts'
 import { useAttachments } from './use-attachments.ts'
 import { useCompletion } from './use-completion.ts'
 import { useDraft } from './use-draft.ts'
 import { type Sent, useSendMessage } from './use-send-message.ts'
 import { useStop } from './use-stop.ts'
+
+export type Asked = { callId: string; questions: readonly Question[] }
+export type ComposerProps = {
+  sessionId: string
+  isRunning: boolean
+  /** The agent's open question; typed text answers it. */
+  asked: Asked | null
+  isArchived: boolean
+  hint: string
+  /** What the person wrote before, oldest first. */
+  said: readonly string[]
+  /** Whether the page receives events from the server. */
+  isConnected: boolean
+  onSent: () => void
+}
 
 export function useComposer({ sessionId, isRunning, asked, said, isConnected, onSent }: ComposerProps) {
   const [draft, field] = useDraft(sessionId)

@@ -1,0 +1,41 @@
+/** What the service needs to start, and what it offers once it runs. */
+import type { SandboxStatus } from '@cairn/harness'
+import type { Redact } from '@cairn/log'
+import type { EffectiveConfig } from '../config/effective-config.ts'
+import type { Database } from '../local/open-store.ts'
+import type { Logger } from './logging.ts'
+
+/** What a process on a shared database does: serve requests, run turns, or both. */
+export const ROLES = ['all', 'api', 'worker'] as const
+export type Role = (typeof ROLES)[number]
+
+export type ServiceOptions = EffectiveConfig & {
+  env: Readonly<Record<string, string | undefined>>
+  dataDir: string
+  /** Contains a folder per session in which its tools work. Separate from the data directory. */
+  workspacesDir: string
+  /** A session's folder may be a symbolic link chosen by a local client; tools work in its target. */
+  linkedWorkspaces?: true
+  /** Extra environment of the commands that agents run. */
+  commandEnv?: Readonly<Record<string, string>>
+  /** Null: the embedded store in the data directory. */
+  database: Database | null
+  role: Role
+  /** The base of relative paths in the configuration. */
+  configDir: string
+  host: string
+  port: number
+  createLog: (redact: Redact) => Logger
+}
+export type Service = {
+  url: string
+  /** Logs in the first admin, once. */
+  loginUrl: string
+  /** The sandbox of commands; null if this process runs none. */
+  sandbox: SandboxStatus | null
+  log: Logger
+  /**
+   * Waits up to `limits.drain_s` for running iterations, releases leases, ends streams and closes the store.
+   */
+  stop(): Promise<void>
+}
