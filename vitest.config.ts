@@ -53,7 +53,7 @@ export default defineConfig({
           include: [
             '{agent,tune}/*/src/**/*.test.{ts,tsx}',
             '{agent,tune}/*/test/**/*.test.ts',
-            'tooling/**/*.test.ts',
+            '{dev,tooling}/**/*.test.ts',
           ],
           exclude: [...configDefaults.exclude, 'tooling/e2e/**'],
           // Half of the processor time of a fresh process for each file went into loading the same modules.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""LoRA micro-steps by PyTorch, transformers and PEFT on a card with random weights: what `npm run bench:cuda`
+"""LoRA micro-steps by PyTorch, transformers and PEFT on a card with random weights: what `npm run dev -- bench:cuda`
 measures, two rows of 2048 and rank 16 on the seven linears, forward and backward.
 
     python benchmarks/step_pytorch.py qwen3-0.6b [layers] [repeats]

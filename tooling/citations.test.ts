@@ -20,7 +20,7 @@ function readClauses(page: string): Set<string> {
 const contract = read('docs/contract.md')
 const clauses = readClauses(contract)
 
-const code = ['agent', 'tune', 'tooling']
+const code = ['agent', 'tune', 'dev', 'examples', 'tooling']
   .flatMap(listPaths)
   .filter(path => /\.(ts|tsx|mjs|cc|cu|h|sql)$/.test(path) && path !== 'tooling/citations.test.ts')
 

@@ -13,7 +13,7 @@ const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
 const isTest = (path: string) => /\.test\.tsx?$/.test(path)
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-const code = [...listPaths('agent'), ...listPaths('tune'), ...listPaths('tooling')].filter(isCode)
+const code = ['agent', 'tune', 'dev', 'examples', 'tooling'].flatMap(listPaths).filter(isCode)
 const sources = code.filter(path => /^(?:agent|tune)\/[^/]+\/src\//.test(path) && !isTest(path))
 
 // Blanks strings and removes comments, so that prose about a rule does not break it.

@@ -99,7 +99,7 @@ export function promisesIn({ path, text }: Source): { promises: TestPromise[]; e
 
 /** The promises of the repository, and what is wrong with them. */
 export function readPromises(): { promises: TestPromise[]; errors: string[] } {
-  const found = ['agent', 'tune', 'tooling']
+  const found = ['agent', 'tune', 'dev', 'tooling']
     .flatMap(listPaths)
     .filter(path => /\.tsx?$/.test(path))
     .map(path => promisesIn({ path, text: readFileSync(join(root, path), 'utf8') }))

@@ -5,11 +5,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { devCommands } from '../dev/commands.mjs'
 import { listPaths, root } from './workspace.ts'
 
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'dev/README.md',
+  'examples/README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.md'))
     .map(file => join('docs', file)),
@@ -49,10 +52,16 @@ test.each(pages)('every npm script that %s names exists', page => {
   ).toEqual([])
 })
 
+test.each(pages)('every program of dev/ that %s names exists', page => {
+  const programs = Object.keys(devCommands({}))
+  const named = matches(read(page), /npm run dev -- ([\w:-]+)/g).filter(name => name !== 'NAME')
+  expect(named.filter(name => !programs.includes(name))).toEqual([])
+})
+
 test.each(pages)('every repository file that %s names exists', page => {
   const named = matches(
     read(page).replaceAll(/\]\([^)\s]+\)/g, ']'),
-    /(?<![\w./-])((?:agent|tune|docs|tooling|benchmarks|\.ci)\/[\w./-]*[\w/-])/g,
+    /(?<![\w./-])((?:agent|tune|dev|examples|docs|tooling|benchmarks|\.ci)\/[\w./-]*[\w/-])/g,
   )
   expect(named.filter(path => !existsSync(join(root, path)))).toEqual([])
 })

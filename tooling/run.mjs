@@ -2,8 +2,9 @@
 // pinned one is installed. Each command does its own set-up: clone, `npm start`, nothing in between.
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { devCommands } from '../dev/commands.mjs'
 import { printAttackTable } from './attack-table.mjs'
 import { ensureInstalled } from './install.mjs'
 import { runPinned } from './pinned-node.mjs'
@@ -93,7 +94,7 @@ const commands = {
   /** Every case of every CUDA kernel on the emulated card. `npm test` runs a sample. */
   'test:cuda': (...args) => {
     Object.assign(process.env, { CAIRN_TESTS: 'all', CAIRN_SUITE: args.length === 0 ? 'test:cuda' : '' })
-    const files = ['tune/emulator/test/', 'tune/program/test/cuda-', 'tune/native/test/cuda-']
+    const files = ['dev/emulator/test/', 'tune/program/test/cuda-', 'tune/native/test/cuda-']
     return run(vitest, 'run', '--project', 'unit', ...files, ...args)
   },
   /** Removes one protection at a time and expects a test to fail: `-- words` for some, `-- --record`. */
@@ -116,41 +117,6 @@ const commands = {
     return 0
   },
   tune: (...args) => runHere(tuneCli, args),
-  /**
-   * By hand: needs podman. What only containers must keep, then the tests of boxes over containers, with
-   * podman's runtime or another (`npm run interop:containers -- runc`); with gVisor (`-- runsc`) the attacks.
-   */
-  async 'interop:containers'(runtime) {
-    process.env.CAIRN_TEST_BOXES = runtime === undefined ? 'container' : `container:${runtime}`
-    const attacks = ['box', 'policy-proxy'].map(name => `agent/harness/test/security/${name}.test.ts`)
-    const leftovers = 'agent/harness/test/security/leftovers.test.ts'
-    const others = [
-      ...attacks,
-      leftovers,
-      'agent/harness/test/security/resources.test.ts',
-      'agent/harness/src/tools/terminal.test.ts',
-    ]
-    const tests =
-      runtime === undefined || !basename(runtime).startsWith('runsc')
-        ? [...others, 'agent/harness/test/mcp/sandboxed.test.ts']
-        : // gVisor's own network does not have the machine's sockets.
-          [...attacks, leftovers, '-t', '^(?!network: open)']
-    const status = await run('agent/harness/test/sandbox/interop-containers.ts', 'judge', runtime ?? '')
-    return status || run(vitest, 'run', '--project', 'unit', ...tests)
-  },
-  /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */
-  'interop:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),
-  /** By hand: needs a Python with pywa (CAIRN_JUDGE_PYTHON names it). */
-  'interop:whatsapp': (...args) => run('agent/channels/test/whatsapp/judge.ts', ...args),
-  /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
-  'interop:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
-  /** Every op that a card can run, and a LoRA step of every recipe, on the card at hand beside the CPU. */
-  'interop:cuda': async () => {
-    const ops = await run('tune/program/test/interop-cuda.ts')
-    return (await run('tune/train/test/interop-cuda.ts')) || ops
-  },
-  /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
-  'interop:acp': (...args) => run('agent/app/e2e/interop-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {
     await ensureWebBuilt()
@@ -175,31 +141,23 @@ const commands = {
       'agent/log/test/postgres.test.ts',
       ...args,
     ),
-  'chaos:children': (...args) => run('agent/app/e2e/chaos-children.ts', ...args),
-  'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
-  'bench:agent': (...args) => runCli('bench', ...args),
-  /** How fast the search answers: `-- postgres` for that store. */
-  'bench:search': (...args) => run('agent/log/bench/search.ts', ...args),
-  'bench:schedules': (...args) => run('agent/harness/bench/schedules.ts', ...args),
-  // This tree against another checkout, both under load in turn.
-  'bench:pairs': (...args) => run(...serviceFlags, 'agent/api/bench/pairs.ts', ...args),
-  'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
-  'bench:peers': (...args) => run(...serviceFlags, 'agent/api/bench/peers.ts', ...args),
-  // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.
-  'bench:tune': async (...args) =>
-    (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
-  // Micro-steps on a card, tokens a second and op by op.
-  'bench:cuda': (...args) => run('tune/train/bench/step-cuda.ts', ...args),
-  'bench:preferences': (...args) => run('tune/train/bench/preference-step.ts', ...args),
-  'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
-  'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),
-  // What a form costs a token, and whether random answers satisfy the schemas of the published suite.
-  'bench:forms': (...args) => run('tune/serve/bench/form-cost.ts', ...args),
-  'schemas:tune': (...args) => run('tune/serve/bench/schemas.ts', ...args),
-  /** A command with the emulated card as its CUDA driver. */
-  emulated: (...args) => runHere('tune/emulator/src/main.ts', args),
-  // Tests of the ARM kernels in an emulator, on machines that are no ARM.
-  neon: (...args) => run('tooling/neon/start.ts', ...args),
+  /** The programs of dev/, which no product needs: `-- NAME`. */
+  dev(what, ...args) {
+    const programs = devCommands({
+      run,
+      runHere,
+      runCli,
+      test: (...words) => run(vitest, 'run', ...words),
+      serviceFlags,
+    })
+    if (what === undefined) {
+      console.log(`npm run dev -- NAME, one of:\n  ${Object.keys(programs).join('\n  ')}`)
+      return 0
+    }
+    if (!Object.hasOwn(programs, what))
+      throw new Error(`Unknown program "${what}". There are: ${Object.keys(programs).join(', ')}`)
+    return programs[what](...args)
+  },
   typecheck,
   lint,
   unused,

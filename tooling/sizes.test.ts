@@ -29,9 +29,9 @@ const longFunctions: Record<string, string> = {
 }
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
-const sources = [...listPaths('agent'), ...listPaths('tune')].filter(
-  path => /^(?:agent|tune)\/[^/]+\/src\/.*\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path),
-)
+const sources = ['agent', 'tune', 'dev']
+  .flatMap(listPaths)
+  .filter(path => /^(?:agent|tune|dev)\/[^/]+\/src\/.*\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path))
 
 const longFiles = sources.filter(path => read(path).trimEnd().split('\n').length > MAX_FILE_LINES)
 const tooLong = sources

@@ -70,7 +70,9 @@ test('detects a page test by any import of the browser helper', () => {
  * A variable that stayed set once moved the kernel cache, and every later file compiled the kernels again.
  */
 test('a test file sets environment variables only until it ends', () => {
-  const files = ['agent', 'tune', 'tooling'].flatMap(listPaths).filter(path => path.endsWith('.test.ts'))
+  const files = ['agent', 'tune', 'dev', 'tooling']
+    .flatMap(listPaths)
+    .filter(path => path.endsWith('.test.ts'))
   expect(files).toContain('tune/train/test/preferences.test.ts')
   const textOf = (path: string) => readFileSync(join(root, path), 'utf8')
   const writesDirectly =

@@ -20,7 +20,7 @@ const LET_THROUGH = [
 ]
 const isTest = (path: string): boolean => /\.test\.tsx?$|\/(?:test|e2e)\//.test(path)
 
-const wide = ['agent', 'tooling', 'tune', 'benchmarks']
+const wide = ['agent', 'tooling', 'tune', 'dev', 'examples', 'benchmarks']
   .flatMap(listPaths)
   .filter(isChecked)
   .filter(path =>

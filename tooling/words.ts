@@ -147,7 +147,7 @@ export function findWords(): Hit[] {
   ]
     .filter(path => path !== 'docs/glossary.md')
     .flatMap(path => hitsIn('documents', path, readFileSync(join(root, path), 'utf8')))
-  const sources = (['agent', 'tune'] as const)
+  const sources = (['agent', 'tune', 'dev'] as const)
     .flatMap(product => listPackages(product).flatMap(pkg => readSourcesOf(product, pkg)))
     .filter(({ isTest }) => !isTest)
   const files = sources.flatMap(({ path }) =>

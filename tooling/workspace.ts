@@ -29,8 +29,8 @@ export function listPaths(folder: string): string[] {
   })
 }
 
-/** The two products, which share tooling and no code. */
-export type Product = 'agent' | 'tune'
+/** The two products, which share tooling and no code, and the workshop. */
+export type Product = 'agent' | 'tune' | 'dev'
 
 /** Names of the packages under one product. */
 export function listPackages(product: Product = 'agent'): string[] {

@@ -3,7 +3,7 @@
  * the processor, the host part of the CUDA engine, and the emulated card with its kernels.
  */
 import { buildAddon, DEVICE_ADDON } from '../../tune/native/src/build.ts'
-import { buildEmulator } from '../../tune/emulator/src/index.ts'
+import { buildEmulator } from '../../dev/emulator/src/index.ts'
 
 const log = (line: string): void => console.log(line)
 await buildAddon({ log })

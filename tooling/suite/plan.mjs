@@ -17,21 +17,25 @@ const under =
  * `tooling/` has no row: its tests always run.
  */
 export const SUITES = {
-  agent: { unaffected: under('tune/', 'docs/tune/') },
-  tune: { unaffected: path => under('agent/', 'docs/')(path) && !under('docs/tune/')(path) },
+  agent: { unaffected: under('tune/', 'docs/tune/', 'dev/') },
+  tune: {
+    unaffected: path =>
+      under('agent/', 'docs/', 'dev/', 'examples/')(path) && !under('docs/tune/', 'dev/emulator/')(path),
+  },
   faults: {
     unaffected: path =>
-      under('tune/', 'docs/', 'agent/web/')(path) || /^agent\/[^/]+\/(src|test)\/.*\.test\.tsx?$/.test(path),
+      under('tune/', 'docs/', 'dev/', 'examples/', 'agent/web/')(path) ||
+      /^agent\/[^/]+\/(src|test)\/.*\.test\.tsx?$/.test(path),
   },
   cuda: {
     unaffected: path =>
-      under('agent/', 'docs/')(path) ||
-      (path.startsWith('tune/') &&
+      under('agent/', 'docs/', 'examples/')(path) ||
+      (under('tune/', 'dev/')(path) &&
         !under(
           'tune/native/cuda/',
           'tune/native/device/',
           'tune/native/core/',
-          'tune/emulator/',
+          'dev/emulator/',
           'tune/program/',
           'tune/ops/',
         )(path)),

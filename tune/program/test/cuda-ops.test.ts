@@ -1,7 +1,7 @@
 /**
  * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: values against the
- * oracle and bytes against the processor's, as `npm run interop:cuda` does on a card. `npm test` launches
- * each kernel with its smallest case and a sample of all cases; `npm run test:cuda` runs every case.
+ * oracle and bytes against the processor's, as `npm run dev -- interop:cuda` does on a card. `npm test`
+ * launches each kernel with its smallest case and a sample of all cases; `npm run test:cuda` runs every case.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'

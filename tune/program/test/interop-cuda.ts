@@ -1,8 +1,8 @@
 /**
- * Tests the ops of the CUDA engine on the card at hand (`npm run interop:cuda`): every case of every op that
- * has a launcher against the oracle, with the tolerances of the CPU's test; stored weights and states byte
- * for byte against the CPU. Prints a table; the exit code says whether all of it holds. Argument: an op to
- * try alone.
+ * Tests the ops of the CUDA engine on the card at hand (`npm run dev -- interop:cuda`): every case of every
+ * op that has a launcher against the oracle, with the tolerances of the CPU's test; stored weights and states
+ * byte for byte against the CPU. Prints a table; the exit code says whether all of it holds. Argument: an op
+ * to try alone.
  */
 import { createCudaEngine, createEngine, listCardOps } from '@cairn-tune/native'
 import { OP_NAMES, type OpName } from '@cairn-tune/ops'

@@ -1,5 +1,5 @@
 /**
- * LoRA micro-steps on a card with random weights (`npm run bench:cuda`): tokens per second of whole
+ * LoRA micro-steps on a card with random weights (`npm run dev -- bench:cuda`): tokens per second of whole
  * micro-steps as graphs, the median of the repeats, then the time of each op. The benchmark's micro-batch:
  * two rows of 2048, rank 16 on all projections. Arguments: shape (qwen3-0.6b), layers (all), repeats (5),
  * recipes (all), `ops` for the second table.

@@ -1,7 +1,7 @@
 /**
- * Tests LoRA steps of the CUDA engine on the card at hand (`npm run interop:cuda`): two shapes in every
- * recipe, loss and gradients against the CPU's. Prints a table; the exit code says whether all of it holds.
- * Argument: a recipe to try alone.
+ * Tests LoRA steps of the CUDA engine on the card at hand (`npm run dev -- interop:cuda`): two shapes in
+ * every recipe, loss and gradients against the CPU's. Prints a table; the exit code says whether all of it
+ * holds. Argument: a recipe to try alone.
  */
 import { createCudaEngine, createEngine, type Engine } from '@cairn-tune/native'
 import { RECIPES, type ShapeName } from '@cairn-tune/train'

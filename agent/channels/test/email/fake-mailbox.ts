@@ -1,6 +1,6 @@
 /**
  * A fake mailbox with the part of IMAP4rev1 that imapflow uses: LOGIN, SELECT, SEARCH, FETCH, STORE, IDLE.
- * `npm run interop:email` tests the adapter with Dovecot.
+ * `npm run dev -- interop:email` tests the adapter with Dovecot.
  */
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'

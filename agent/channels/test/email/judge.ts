@@ -3,7 +3,7 @@
  * approval and /stop, a second process that takes over, and files in both directions.
  *
  * Needs `dovecot` (Debian: dovecot-imapd) in the path and a Python with `aiosmtpd`, which CAIRN_JUDGE_PYTHON
- * may name: `npm run interop:email`. Changes nothing outside a temporary directory.
+ * may name: `npm run dev -- interop:email`. Changes nothing outside a temporary directory.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -3,7 +3,7 @@
  * conversation with one person over the same fake of the Graph API: a question, an approval and /stop. pywa
  * reads what the person's side sends, and pywa's own client sends what the channel sends.
  *
- * Needs a Python with `pywa`, which CAIRN_JUDGE_PYTHON may name: `npm run interop:whatsapp`.
+ * Needs a Python with `pywa`, which CAIRN_JUDGE_PYTHON may name: `npm run dev -- interop:whatsapp`.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

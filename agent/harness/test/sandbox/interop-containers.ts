@@ -1,7 +1,7 @@
 /**
- * Containers for real, with the runtime that is named (`npm run interop:containers`): what podman and its
- * runtimes must keep and no test of ours can know. Needs podman; prints a line for each, ends with 1 if one
- * is not kept.
+ * Containers for real, with the runtime that is named (`npm run dev -- interop:containers`): what podman and
+ * its runtimes must keep and no test of ours can know. Needs podman; prints a line for each, ends with 1 if
+ * one is not kept.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -15,7 +15,7 @@ type MakeHolder = (workspace: string) => ProcessContainer
 type Settings = Partial<SandboxConfig>
 const path = process.env['PATH']
 
-/** `npm run interop:containers` runs the tests of boxes over these: `container`, `container:runsc`. */
+/** `npm run dev -- interop:containers` runs the tests of boxes over these: `container`, `container:runsc`. */
 const [kind = 'bubblewrap', runtime] = (process.env['CAIRN_TEST_BOXES'] ?? 'bubblewrap').split(':')
 export const ofTheRun = { provider: kind, runtime: runtime ?? null }
 
