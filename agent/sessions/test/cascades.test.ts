@@ -6,6 +6,10 @@ import { decodeEvent, type SessionEvent } from '@cairn/protocol'
 import {
   addMessage,
   archiveSession,
+  codeRunStarted,
+  commitEnd,
+  deadlineTimer,
+  fireTimer,
   sessionCompleted,
   sessionFailed,
   openChild,
@@ -244,4 +248,58 @@ test('a stop of a paused session ends its workers and leaves it paused', async (
     desk.session.id,
   ])
   expect(checkTree(await logsOf(desk))).toEqual([])
+})
+
+/** Starts a run of a coding agent in each of these sessions. */
+async function startCodeRuns(desk: Desk, ids: readonly string[]): Promise<void> {
+  for (const session_id of ids) {
+    const run = { run_id: `run of ${session_id}`, agent: 'agent', provider: 'p', prompt: 'do it' }
+    await desk.store.commit({
+      session_id,
+      events: [codeRunStarted(session_id, { ...run, source_event_id: 1 })],
+    })
+  }
+}
+
+/** Promise 14.12: Each code.run_started has exactly one code.run_result, also in workers that are ended. */
+test.each([
+  [
+    'reaches its time limit',
+    [LEAD, LEAF],
+    async (desk: Desk) => {
+      desk.clock.now += 60_000
+      for (const timer of await desk.store.coordination.claimTimers('w', 10, 30_000))
+        await fireTimer(desk.deps, timer)
+    },
+  ],
+  [
+    'fails and ends its own worker',
+    [LEAF],
+    async (desk: Desk) => {
+      const [session, link] = await Promise.all([
+        desk.store.getSession(LEAD),
+        desk.store.coordination.link(LEAD),
+      ])
+      if (session === null || link === null) throw new Error('the worker is missing')
+      const end = { reason: 'r', error_category: 'internal', error: 'e', retryable: true } as const
+      await commitEnd(desk.deps, session, link, { session_id: LEAD, events: [sessionFailed(end)] })
+    },
+  ],
+] as const)('a worker that %s ends the coding runs in its subtree', async (_, running, end) => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  await desk.write([], { rows: [deadlineTimer({ id: LEAD, parent_id: desk.session.id }, 1)] })
+  await startCodeRuns(desk, running)
+  await end(desk)
+  const logs = await logsOf(desk)
+  for (const id of running) {
+    const types = (logs.get(id) ?? []).map(({ type }) => type)
+    expect(types.slice(types.indexOf('code.run_started') + 1)).toEqual([
+      ...(id === LEAD ? ['worker.failed'] : []),
+      'session.stopped',
+      'code.run_result',
+      'session.complete',
+    ])
+    expect(await desk.store.coordination.codeRuns(id, 1)).toMatchObject([{ state: 'done' }])
+  }
 })

@@ -1,6 +1,6 @@
 /**
  * People's answers in the inbox (contract 7, 10): decisions, completed actions, and acknowledgements of
- * notes. create-inbox-item.ts creates the items.
+ * notes. inbox/create-item.ts creates the items.
  */
 import { type EventWithRows, type RowChange, withRows } from '@cairn/log'
 import {
@@ -15,11 +15,12 @@ import { findInboxItem, shownItem, type StoredInboxItem } from '../access.ts'
 import { answerQuestion } from './questions.ts'
 import type { Deps } from '../deps.ts'
 import { sessionResumed } from '../events/lifecycle.ts'
-import { blockedTaskOf, pausedScheduleOf } from './item-targets.ts'
 import { syntheticMessage, TAKES_INPUT } from '../events/messages.ts'
 import { deciderOf } from '../principal-stamp.ts'
+import { TASK_BLOCKED } from '@cairn/state'
 import { proposalOf } from '../inbox/proposals.ts'
 import { EXCERPT_MAX } from '../inbox/create-item.ts'
+import { SCHEDULE_PAUSED } from '../schedules/notifications.ts'
 import { resumeSchedule } from '../schedule-commands/commands.ts'
 import { commitFor, describeAnswered } from '../refusals.ts'
 import { findTask, unblockTask } from '../tasks/commands.ts'
@@ -60,7 +61,7 @@ export async function respondInbox(
     status: 'responded',
     decided_by: deciderOf(principal),
   }
-  const task_id = blockedTaskOf(item)
+  const task_id = targetOf(item, TASK_BLOCKED)
   if (task_id !== null && 'completed' in answer) {
     const task = await findTask(deps.store, principal, task_id)
     await unblockTask(deps, task, answer.note ?? 'The user marked this as resolved.', principal, [
@@ -69,7 +70,7 @@ export async function respondInbox(
     ])
     return reread(deps, item.id)
   }
-  const schedule_id = pausedScheduleOf(item)
+  const schedule_id = targetOf(item, SCHEDULE_PAUSED)
   if (schedule_id !== null && 'completed' in answer) {
     await resumeSchedule(deps, schedule_id, [row])
     return reread(deps, item.id)
@@ -81,6 +82,13 @@ export async function respondInbox(
     rows: [...rows, row],
   })
   return reread(deps, item.id)
+}
+
+/** The target of an action of this type, such as the task that it asks about; null for any other item. */
+function targetOf({ kind, payload }: StoredInboxItem, type: string): string | null {
+  if (kind !== 'action_required') return null
+  const { action_type, target } = payload as EventData<'inbox.action_required'>
+  return action_type === type ? target : null
 }
 
 /**

@@ -5,14 +5,7 @@
  * A run ends once. Its row is the guard: whichever moves it to `done` first, the runner with the agent's
  * result or a stop, writes code.run_result in the same commit; the other is rejected with `code_run_ended`.
  */
-import {
-  type CodeRun,
-  type Commit,
-  type EventWithRows,
-  type LinkedCommit,
-  type RowChange,
-  withRows,
-} from '@cairn/log'
+import { type CodeRun, type EventWithRows, type RowChange, withRows } from '@cairn/log'
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
 
@@ -83,48 +76,21 @@ export async function closeGates(
   )
 }
 
-type CommitPart = Commit | LinkedCommit
-
-/**
- * Extends a commit over sessions to their runs: stopping a session ends its run after session.stopped,
- * pausing it parks the run.
- */
-export async function withRuns(deps: Deps, commit: Commit): Promise<Commit> {
-  const also = await Promise.all((commit.also ?? []).map(part => withRun(deps, part)))
-  const own = await withRun(deps, commit)
-  return commit.also === undefined ? own : { ...own, also }
-}
-
-async function withRun<P extends CommitPart>(deps: Deps, part: P): Promise<P> {
-  const has = (type: string): boolean => part.events.some(event => event.type === type)
-  const isPause = has('session.pause')
-  const isEnd = has('session.stopped') || part.set?.status === 'archived'
-  if (!isPause && !isEnd) return part
-  if (isEnd) {
-    const { events, rows } = await stoppedRun(deps, part.session_id)
-    const at = part.events.findIndex(({ type }) => type === 'session.stopped') + 1
-    return {
-      ...part,
-      events: part.events.toSpliced(at === 0 ? part.events.length : at, 0, ...events),
-      rows: [...rows, ...(part.rows ?? [])],
-    }
-  }
-  const run = await findLiveRun(deps.store, part.session_id)
-  if (run === null) return part
-  return {
-    ...part,
-    rows: [...(part.rows ?? []), { do: 'code.move', run_id: run.run_id, state: 'parked' }],
-  }
-}
-
-/** Ends the session's run when the session is stopped; empty if it has none. */
-export async function stoppedRun(
-  { store, now }: Deps,
-  sessionId: string,
-): Promise<{ events: EventWithRows[]; rows: RowChange[] }> {
+/** Parks the session's run while the session is paused. */
+export async function parkRun(store: Store, sessionId: string): Promise<RowChange[]> {
   const run = await findLiveRun(store, sessionId)
-  const session = run === null ? null : await store.getSession(sessionId)
-  if (run === null || session === null) return { events: [], rows: [] }
+  return run === null ? [] : [{ do: 'code.move', run_id: run.run_id, state: 'parked' }]
+}
+
+/** The end of a session's run, for the commit that stops the session; empty if it has none. */
+export type EndedRun = { events: EventWithRows[]; rows: RowChange[] }
+
+export async function stopRun(
+  { store, now }: Deps,
+  session: { id: string; org_id: string },
+): Promise<EndedRun> {
+  const run = await findLiveRun(store, session.id)
+  if (run === null) return { events: [], rows: [] }
   const { run_id, agent, input_tokens, output_tokens, started_at } = run
   const result = codeRunResult({
     run_id,

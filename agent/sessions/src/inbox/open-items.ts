@@ -1,15 +1,8 @@
 /** Open inbox items of a session. */
-import type { RowChange, SessionRow } from '@cairn/log'
+import type { SessionRow } from '@cairn/log'
 import type { EventData, InboxItem, InboxKind } from '@cairn/protocol'
-import { OUTLIVE_STOP } from '@cairn/protocol/words'
 import { GOAL_BLOCKED } from '@cairn/state'
 import type { Deps } from '../deps.ts'
-
-/**
- * Expires the questions and actions of a stopped turn: an answer must not continue that turn, and the next
- * text is a message. Approvals stay open, because each is a decision about one call, independent of the turn.
- */
-export const expireWaiting: RowChange = { do: 'inbox.expire_waiting', decision: 'stopped' }
 
 /** The open item that covers this tool call with these arguments; null if there is none. */
 export async function findOpenGate(
@@ -55,10 +48,3 @@ export const openBlockedGoals = async (store: Deps['store'], session: Of): Promi
   (await pending(store, session, 'action_required'))
     .filter(({ payload }) => payload['action_type'] === GOAL_BLOCKED)
     .map(item => item.id)
-
-/** True if there is an open action that a stop would expire. */
-export const hasActionToStop = async (store: Deps['store'], session: Of): Promise<boolean> =>
-  (await pending(store, session, 'action_required')).some(
-    ({ payload }) => payload['proposal'] === undefined && !OUTLIVES.includes(payload['action_type']),
-  )
-const OUTLIVES: readonly unknown[] = OUTLIVE_STOP

@@ -4,7 +4,6 @@ import {
   AppError,
   decodeEvent,
   type EventData,
-  type EventDraft,
   type EventId,
   type EventType,
   factsOf,
@@ -14,9 +13,8 @@ import {
 } from '@cairn/protocol'
 import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import { answerQuestion } from '../answers/questions.ts'
-import { commitTree } from '../tree/commit-tree.ts'
 import type { Deps } from '../deps.ts'
-import { hasWorkToStop, stopCommit } from '../lifecycle/commands.ts'
+import { stopByMessage } from '../lifecycle/stop.ts'
 import { sessionResumed } from '../events/lifecycle.ts'
 import { TAKES_INPUT, userMessage } from '../events/messages.ts'
 import { deciderOf, principalStamp } from '../principal-stamp.ts'
@@ -65,7 +63,7 @@ export async function addMessage(
   const data = { ...message, ...principalStamp(principal) }
   const said = userMessage(data)
   if (isStop(message.content)) {
-    const stopped = await stopBy(deps, session_id, said, { reason: stop_reason, rows })
+    const stopped = await stopByMessage(deps, session_id, said, { reason: stop_reason, rows })
     if (stopped) return named(stopped)
   }
   const commit: Commit = {
@@ -163,33 +161,4 @@ export async function findRequest(
 }
 const REQUESTS_AT_ONCE = 500
 
-const withChanges = (commit: Commit, rows: readonly RowChange[]): Commit => ({
-  ...commit,
-  rows: [...rows, ...(commit.rows ?? [])],
-})
-
 const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
-
-/**
- * A `/stop` while a turn is due, running or waiting, or while children are open, aborts all of that in the
- * commit of the message itself; null if there is nothing to stop.
- */
-async function stopBy(
-  deps: Deps,
-  sessionId: string,
-  said: EventDraft,
-  { reason, rows }: { reason: string; rows: readonly RowChange[] },
-): Promise<Committed | null> {
-  try {
-    return await commitTree(deps, 'stop', sessionId, async tree => {
-      const { session, descendants } = tree
-      const isOver = session.status === 'paused' || session.status === 'archived'
-      const isAtWork = session.status === 'active' ? await hasWorkToStop(deps, tree) : descendants.length > 0
-      return isAtWork && !isOver ? withChanges(await stopCommit(deps, tree, reason, said), rows) : null
-    })
-  } catch (error) {
-    // The turn ended in between; the message is handled like any other.
-    if (error instanceof AppError && error.code === 'wrong_state') return null
-    throw error
-  }
-}

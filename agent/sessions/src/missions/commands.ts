@@ -5,17 +5,18 @@
  */
 import type { Commit, LinkedCommit, Mission, RowChange } from '@cairn/log'
 import { AppError, type EventDraft, type MissionStatus, type Principal } from '@cairn/protocol'
-import { pauseDescendants, resumeDescendants, stopDescendants } from '../tree/cascade.ts'
-import { type TreeSnapshot, commitTree } from '../tree/commit-tree.ts'
+import { stopRun } from '../code/runs.ts'
 import { foundMission } from './define.ts'
 import type { Deps } from '../deps.ts'
 import { sessionResumed, sessionStopped } from '../events/lifecycle.ts'
 import { missionCancelled, missionPaused, missionResumed } from '../events/missions.ts'
 import { missionResumption } from './messages.ts'
-import { dropMissionTimer, missionTimer } from './timer.ts'
-import { expireWaiting } from '../inbox/open-items.ts'
 import { deciderOf, principalStamp } from '../principal-stamp.ts'
 import { readFolded } from '../read-folded.ts'
+import { type TreeSnapshot, commitTree } from '../tree/commit-tree.ts'
+import { endDescendants, expireWaiting } from '../tree/end-tree.ts'
+import { pauseDescendants, resumeDescendants } from '../tree/pause-tree.ts'
+import { dropMissionTimer, missionTimer } from '../tree/timers.ts'
 
 /** The operator; null if the server acts because the coordinator was stopped or archived. */
 export type Operator = Principal | null
@@ -31,7 +32,7 @@ export async function pauseMission(
     const part = await composePause(deps, tree, mission, operator, reason)
     const folded = (await readFolded(deps.store, tree.session.id)).states.mission
     const isGraded = folded !== null && folded.open !== null
-    return endTurn(tree, part, 'mission_paused', isAtWork(tree) && !isGraded)
+    return endTurn(deps, tree, part, 'mission_paused', isAtWork(tree) && !isGraded)
   })
   return foundMission(deps, found.mission_id)
 }
@@ -117,6 +118,7 @@ export async function cancelMission(
 ): Promise<Mission> {
   await changeMission(deps, 'cancel the mission of', found, CANCELLABLE, async (tree, mission) =>
     endTurn(
+      deps,
       tree,
       await composeCancelMission(deps, tree, mission, operator, how),
       'mission_cancelled',
@@ -141,7 +143,7 @@ export async function composeCancelMission(
   { reason, cascade_to_workers }: CancelMission,
 ): Promise<MissionCommit> {
   const below = cascade_to_workers
-    ? await stopDescendants(deps, tree, 'cancelled')
+    ? await endDescendants(deps, tree, 'cancelled')
     : {
         events: [],
         rows: [],
@@ -198,16 +200,23 @@ const isAtWork = ({ session }: TreeSnapshot): boolean =>
 const waits = ({ session, descendants }: TreeSnapshot): boolean =>
   session.status === 'active' && (session.waiting_on !== null || descendants.length > 0)
 
-function endTurn({ session }: TreeSnapshot, part: MissionCommit, reason: string, ends: boolean): Commit {
-  const { events, rows, also } = part
-  const said: EventDraft[] = [...events, ...(ends ? [sessionStopped(reason)] : [])]
+/** `ends`: the commit also ends the turn of the coordinator, and its coding run. */
+async function endTurn(
+  deps: Deps,
+  { session }: TreeSnapshot,
+  { events, rows, also }: MissionCommit,
+  reason: string,
+  ends: boolean,
+): Promise<Commit> {
+  const changed = { session_id: session.id, events, expect_status: [session.status], rows, also }
+  if (!ends) return changed
+  const run = await stopRun(deps, session)
   return {
-    session_id: session.id,
-    events: said,
-    expect_status: [session.status],
-    rows: ends ? [...rows, expireWaiting] : rows,
-    also,
-    ...(ends ? { revoke_lease: true, cursor: 'self' as const } : {}),
+    ...changed,
+    events: [...events, sessionStopped(reason), ...run.events],
+    rows: [...run.rows, ...rows, expireWaiting],
+    revoke_lease: true,
+    cursor: 'self',
   }
 }
 

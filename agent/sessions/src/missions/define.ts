@@ -17,9 +17,9 @@ import { TAKES_INPUT } from '../events/messages.ts'
 import { missionDefined } from '../events/missions.ts'
 import { researchDefined } from '../events/research.ts'
 import { missionKickoff, researchKickoff } from './messages.ts'
-import { missionTimer } from './timer.ts'
 import { readFolded } from '../read-folded.ts'
 import { refusedAs } from '../refusals.ts'
+import { missionTimer } from '../tree/timers.ts'
 
 export type MissionInput = {
   description: string

@@ -14,10 +14,10 @@ import {
 } from '@cairn/log'
 import { AppError, type EventDraft, type Principal, type TaskView } from '@cairn/protocol'
 import { findSession } from '../access.ts'
-import { composeChildEnd } from '../tree/cascade.ts'
+import { composeChildEnd } from '../tree/end-tree.ts'
 import { commitTree } from '../tree/commit-tree.ts'
 import type { Deps } from '../deps.ts'
-import { closeItem, followUp } from '../tree/follow-up.ts'
+import { closeItem, followUpTasks } from '../tree/follow-up.ts'
 import { sessionResumed } from '../events/lifecycle.ts'
 import { syntheticMessage, TAKES_INPUT } from '../events/messages.ts'
 import { deciderOf } from '../principal-stamp.ts'
@@ -70,7 +70,7 @@ export async function composeCancel(
     return { events: parent_events, rows, also: parts, cancelled: [task_id, ...cancelled] }
   }
   const { version } = await deps.store.coordination.tree(root_id)
-  const next = await followUp(deps, { parent_id: owner_id, root_id }, [], {
+  const next = await followUpTasks(deps, { parent_id: owner_id, root_id }, [], {
     task_id,
     as: 'cancelled',
     error,

@@ -26,7 +26,7 @@ export type ChildReport = {
 
 /** Tokens and cost of a session and its subtree. */
 export type Usage = Pick<ChildReport, 'input_tokens' | 'output_tokens' | 'cost_usd'>
-export const nothingUsed = (): Usage => ({ input_tokens: 0, output_tokens: 0, cost_usd: 0 })
+export const noUsage = (): Usage => ({ input_tokens: 0, output_tokens: 0, cost_usd: 0 })
 
 export function addUsage(sum: Usage, { input_tokens, output_tokens, cost_usd }: Usage): void {
   sum.input_tokens += input_tokens

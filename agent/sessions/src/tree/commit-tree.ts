@@ -11,13 +11,15 @@ import {
   type SessionRow,
 } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
-import { withRuns } from '../code/runs.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
 
 /** A session as it was read, with the link to its parent and the open links below it, deepest first. */
 export type TreeSnapshot = { session: SessionRow; link: Link | null; descendants: readonly Link[] }
 const MAX_ATTEMPTS = 20
+
+/** True if the session's last turn has ended. Its descendants may still be open. */
+export const hasEnded = ({ status }: SessionRow): boolean => status === 'completed' || status === 'failed'
 
 /**
  * Calls `compose` again while others change the tree between the read and the commit. It returns null if
@@ -31,9 +33,8 @@ export async function commitTree(
 ): Promise<Committed | null> {
   for (let attempt = 1; ; attempt++) {
     const { tree, expect } = await readTree(deps, sessionId)
-    const composed = await compose(tree)
-    if (composed === null) return null
-    const commit = await withRuns(deps, composed)
+    const commit = await compose(tree)
+    if (commit === null) return null
     try {
       return await deps.store.commit({ ...commit, rows: [expect, ...(commit.rows ?? [])] })
     } catch (error) {

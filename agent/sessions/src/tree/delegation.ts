@@ -3,9 +3,9 @@
  * timer.
  */
 import type { Commit, RowChange, Timer } from '@cairn/log'
-import { composeChildEnd } from './cascade.ts'
+import { composeChildEnd } from './end-tree.ts'
 import type { Deps } from '../deps.ts'
-import { followUp } from './follow-up.ts'
+import { followUpTasks } from './follow-up.ts'
 import { sessionResumed } from '../events/lifecycle.ts'
 
 const idOf = (sessionId: string, toolCallId: string): string => `delegation:${sessionId}:${toolCallId}`
@@ -53,7 +53,7 @@ export async function composeTimeout(
   }
   const [first] = ends
   const ended = ends.map(({ link }) => link.child_id)
-  const next = first === undefined ? null : await followUp(deps, first.link, ended, null)
+  const next = first === undefined ? null : await followUpTasks(deps, first.link, ended, null)
   return {
     events: [...ends.flatMap(end => end.parent_events), ...(next?.parent_events ?? [])],
     rows: [fire, ...ends.flatMap(end => end.rows), ...(next?.rows ?? [])],

@@ -4,9 +4,10 @@
  */
 import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
-import { stopDescendants } from './cascade.ts'
 import { descendantIds, isBusy, isMoved, readTree, revokeLeases } from './commit-tree.ts'
-import { type ChildEnding, childOutcome, notifyParent } from './child-end.ts'
+import type { ChildEnding } from './child-outcome.ts'
+import { addUsage, reportOf } from './child-report.ts'
+import { endChild, endDescendants, expireAll, notifyParent } from './end-tree.ts'
 import type { Deps } from '../deps.ts'
 import { ENDED } from '../refusals.ts'
 
@@ -46,12 +47,13 @@ export async function commitEnd(
   if (ending === null) throw new Error('[commitEnd] the commit has no session end event')
   for (let tries = 1; ; tries++) {
     const { tree, expect } = await readTree(deps, session.id)
-    const { events, parts, rows, used } = await stopDescendants(deps, tree, 'ended')
-    const outcome = await childOutcome(deps, tree.session, link, ending, {
-      written,
-      below: Promise.resolve(used),
-    })
-    const decides = parts.length > 0 || rows.length > 0 || outcome.decides
+    const [{ events, parts, rows, used }, report] = await Promise.all([
+      endDescendants(deps, tree, 'ended'),
+      reportOf(deps.store, tree.session, link, deps.now()),
+    ])
+    addUsage(report, used)
+    const child = await endChild(deps, { session: tree.session, link, report, ending }, { written })
+    const decides = parts.length > 0 || rows.length > 0 || child.decides
     try {
       return await deps.store.commit({
         ...commit,
@@ -60,11 +62,11 @@ export async function commitEnd(
           ...(decides ? [expect] : []),
           ...(commit.rows ?? []),
           ...rows,
-          ...outcome.rows,
+          ...child.rows,
           // Decisions come too late from now on: the outcome has been reported.
-          { do: 'inbox.expire_all', decision: ENDED },
+          expireAll(ENDED),
         ],
-        also: [...parts, notifyParent(link, outcome), ...outcome.more],
+        also: [...parts, notifyParent(child), ...child.more],
       })
     } catch (error) {
       if (!(error instanceof CommitRefused) || !isMoved(error, tree) || tries >= TRIES) throw error

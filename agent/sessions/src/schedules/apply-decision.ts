@@ -1,14 +1,38 @@
-/** The session of a run: the root of its own tree, linked to the session of its schedule. */
-import type { LinkedCommit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
+/**
+ * A decision about a schedule as a part of a commit of its session: rows, inbox items, and the session of the
+ * run that it starts, which is the root of its own tree.
+ */
+import type { EventWithRows, LinkedCommit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import { childConfig, workspaceOf } from '../create.ts'
+import type { Deps } from '../deps.ts'
 import { syntheticMessage } from '../events/messages.ts'
-import { LAST_RESULT_CHARS, type RunRef } from './schedule.ts'
-import { runId, scheduleOf } from './stored.ts'
+import { scheduleNotifications } from './notifications.ts'
+import type { Decision } from './pending-decision.ts'
+import { LAST_RESULT_CHARS, type RunRef, type ScheduleSpec } from './schedule.ts'
+import { rowsOf, runId, scheduleOf } from './stored.ts'
+
+export type AppliedDecision = { events: EventWithRows[]; rows: RowChange[]; parts: LinkedCommit[] }
+
+/** `spec`: set if the specification changes too. */
+export function applyDecision(
+  deps: Deps,
+  parent: SessionRow,
+  row: StoreSchedule,
+  decision: Decision,
+  spec?: ScheduleSpec,
+): AppliedDecision {
+  const { start, state } = decision
+  const events = scheduleNotifications(deps, parent, row, decision)
+  const rows = rowsOf(row, decision, spec)
+  if (start === null) return { events, rows, parts: [] }
+  const run = startRun(parent, row, start, state.run_count, state.last_result)
+  return { events, rows: [...rows, run.row], parts: [run.part] }
+}
 
 const TITLE_CHARS = 80
 
-export function beginRun(
+function startRun(
   parent: SessionRow,
   row: StoreSchedule,
   run: RunRef,
