@@ -1,21 +1,13 @@
 /**
- * Commands of people and channels. Each is one commit of the log; a refusal of the store becomes an AppError.
+ * Commands of people, channels and programs to sessions. Each command is one commit of the log; a refusal of
+ * the store becomes an AppError. Below, the exports by folder.
  *
- * command  a function of (deps, arguments)      deps   the store, the clock, new ids
- * raise    create an inbox item and its event    grant  the right to one retry of one gated call
+ * command      a function of (deps, arguments)       deps     the store, the clock, new ids
+ * compose…     the parts of a commit, for a caller that commits more with them
+ * tree         a session and its descendants         child    a worker, or a run of a schedule
  */
-export {
-  BROWSER_ALIVE_MS,
-  browserDestroyed,
-  browserProvisioned,
-  CONTROL_HOLD_MS,
-  destroyBrowser,
-  type DestroyReason,
-  type Driven,
-  grantControl,
-  returnControl,
-  type ReturnReason,
-} from './browser/control.ts'
+
+// Shared by all folders: dependencies, access, refusals, ids, stored state.
 export type { Deps } from './deps.ts'
 export {
   findInboxItem,
@@ -26,7 +18,12 @@ export {
   type Owned,
   type StoredInboxItem,
 } from './access.ts'
-export { nameDecider, nameDeciders } from './inbox/decider-names.ts'
+export { commitFor, refusedAs } from './refusals.ts'
+export { derivedId } from './derived-id.ts'
+export { readFolded } from './read-folded.ts'
+export { createSealing, type Sealing } from './sealing.ts'
+
+// New sessions: create, fork.
 export {
   budgetOf,
   type ChildConfig,
@@ -39,22 +36,64 @@ export {
   workspaceOf,
 } from './create.ts'
 export { forkSession, type ForkSession } from './fork.ts'
-export { confirmDisclosure, presentDisclosure, requireConfirmed } from './channels/disclosure.ts'
-export { disclosureText } from './channels/disclosure-text.ts'
-export { ensureChannelAccount } from './channels/account.ts'
-export {
-  changeConnection,
-  type ConnectionDeps,
-  createConnection,
-  deleteConnection,
-  openConnectionSettings,
-  shownSettings,
-} from './channels/connections.ts'
-export { createLinkCode, redeemLinkCode } from './channels/links.ts'
-export { base32, deliveryKey, promptId } from './channels/delivery-key.ts'
-export { createSealing, type Sealing } from './sealing.ts'
-export { planTestMessage, type TestMessage } from './channels/test-message.ts'
+
+// messages/: what a person adds to a session: messages, ratings, its title.
+export { addMessage, findRequest, type AddMessage } from './messages/messages.ts'
 export { giveFeedback, type GiveFeedback } from './messages/feedback.ts'
+export { renameSession, titleCommit } from './messages/titles.ts'
+
+// lifecycle/: pause, resume, retry, stop, archive, restore, and due timers.
+export { pauseSession, resumeSession, retrySession } from './lifecycle/pause.ts'
+export { stopSession } from './lifecycle/stop.ts'
+export { archiveSession, restoreSession } from './lifecycle/archive.ts'
+export { fireTimer } from './lifecycle/fire-timer.ts'
+
+// tree/: children, how they start, and how a tree ends in one commit.
+export { type ChildPlan, goalMessage, openChild } from './tree/open-child.ts'
+export { beginAttempt, type TaskPlan } from './tree/task-attempt.ts'
+export { isTreeMoved, readTree } from './tree/commit-tree.ts'
+export { composeChildEnd } from './tree/end-tree.ts'
+export { commitEnd, endsChild } from './tree/end-of-turn.ts'
+export { closeItem } from './tree/follow-up.ts'
+export { ACCEPTED, COMPLETE_TOOL, isAccepted, reportOf } from './tree/child-report.ts'
+export { delegationTimer, dropDelegationTimer } from './tree/delegation.ts'
+export { staleTimer } from './tree/stale.ts'
+export { deadlineTimer } from './tree/timers.ts'
+
+// tasks/: what the owner of a task and people can do about it.
+export {
+  cancelTask,
+  composeCancel,
+  composeUnblock,
+  findTask,
+  listTasks,
+  describeTaskStatus,
+  unblockTask,
+  viewTask,
+} from './tasks/commands.ts'
+
+// missions/, research/, goals/: work that is graded in rounds.
+export {
+  composeMission,
+  defineMission,
+  missionEvaluator,
+  type MissionInput,
+  missionObstacle,
+  unpricedModel,
+} from './missions/define.ts'
+export {
+  cancelMission,
+  composeCancelMission,
+  composePause,
+  composeResume,
+  pauseMission,
+  resumeMission,
+  resumeObstacle,
+} from './missions/commands.ts'
+export { missionContinuation, missionResumption } from './missions/messages.ts'
+export { findMission, shownMission, viewMission } from './missions/view.ts'
+export { researchProblem, researchSettings } from './research/settings.ts'
+export { viewResearch } from './research/view.ts'
 export {
   actOnGoal,
   continuation,
@@ -65,15 +104,23 @@ export {
   type GoalAction,
   type GoalInput,
 } from './goals/commands.ts'
+export { viewGoal } from './goals/view.ts'
+
+// schedules/: rules and views, which tree/ imports. schedule-commands/: commands, which import tree/.
+export { timingOf } from './schedules/parse-schedule.ts'
+export { preview, viewRun, viewSchedule } from './schedules/view.ts'
+export { composeNew, createSchedule } from './schedule-commands/create.ts'
 export {
-  acknowledgeInbox,
-  GRANT_TTL_MS,
-  readInbox,
-  respondInbox,
-  type InboxAnswer,
-} from './answers/inbox-items.ts'
-export { expireChangedGates } from './answers/changed-definitions.ts'
-export { findOpenGate, openBlockedGoals, openCheckIns } from './inbox/open-items.ts'
+  cancelRows,
+  cancelSchedule,
+  changeSchedule,
+  pauseSchedule,
+  resumeSchedule,
+  runSchedule,
+} from './schedule-commands/commands.ts'
+export { findSchedule } from './schedule-commands/find.ts'
+
+// inbox/: items for people, and how they are notified.
 export {
   createActionItem,
   createGateItem,
@@ -88,66 +135,13 @@ export {
   repeatGate,
   type CreatedItem,
 } from './inbox/create-item.ts'
-export { archiveSession } from './lifecycle/archive.ts'
-export { restoreSession } from './lifecycle/archive.ts'
-export { pauseSession, resumeSession, retrySession } from './lifecycle/pause.ts'
-export { stopSession } from './lifecycle/stop.ts'
-export { sessionCompleted, sessionFailed, sessionResumed } from './events/lifecycle.ts'
-export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './tree/child-report.ts'
-export { commitEnd, endsChild } from './tree/end-of-turn.ts'
-export { composeChildEnd } from './tree/end-tree.ts'
-export { readTree } from './tree/commit-tree.ts'
-export { reportOf } from './tree/child-report.ts'
-export { type ChildPlan, goalMessage, openChild } from './tree/open-child.ts'
-export { delegationStart, taskBlocked, boardNote, boardUpdate } from './events/coordination.ts'
-export { delegationTimer, dropDelegationTimer } from './tree/delegation.ts'
-export { answerQuestion, type AnswerQuestion } from './answers/questions.ts'
-export { syntheticMessage, TAKES_INPUT } from './events/messages.ts'
-export { addMessage, findRequest, type AddMessage } from './messages/messages.ts'
-export { deadlineTimer } from './tree/timers.ts'
-export { staleTimer } from './tree/stale.ts'
-export { fireTimer } from './lifecycle/fire-timer.ts'
-export { derivedId } from './derived-id.ts'
-export { closeItem } from './tree/follow-up.ts'
-export { beginAttempt, type TaskPlan } from './tree/task-attempt.ts'
-export {
-  cancelTask,
-  composeCancel,
-  composeUnblock,
-  findTask,
-  listTasks,
-  describeTaskStatus,
-  unblockTask,
-  viewTask,
-} from './tasks/commands.ts'
-export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './inbox/proposals.ts'
-export {
-  composeMission,
-  defineMission,
-  missionEvaluator,
-  type MissionInput,
-  missionObstacle,
-  unpricedModel,
-} from './missions/define.ts'
-export { missionContinuation, missionResumption } from './missions/messages.ts'
-export {
-  cancelMission,
-  composeCancelMission,
-  composePause,
-  composeResume,
-  pauseMission,
-  resumeMission,
-  resumeObstacle,
-} from './missions/commands.ts'
-export { researchProblem, researchSettings } from './research/settings.ts'
-export { viewResearch } from './research/view.ts'
-export { researchConverged, researchDefined, researchHarvested } from './events/research.ts'
-export { viewGoal } from './goals/view.ts'
-export { findMission, shownMission, viewMission } from './missions/view.ts'
+export { findOpenGate, openBlockedGoals, openCheckIns } from './inbox/open-items.ts'
+export { nameDecider, nameDeciders } from './inbox/decider-names.ts'
+export { listProposals, proposalOf, SKILL_PROPOSAL, type DecidedProposal } from './inbox/proposals.ts'
 export {
   chooseNotifications,
   confirmNotificationEmail,
-  isAsked,
+  isRequested,
   type NotificationDeps,
   openNotificationCode,
   openNotificationSecret,
@@ -157,23 +151,52 @@ export {
   testNotification,
   viewNotifications,
 } from './inbox/notification-settings.ts'
-export { readFolded } from './read-folded.ts'
-export { commitFor, refusedAs } from './refusals.ts'
-export { renameSession, titleCommit } from './messages/titles.ts'
-export { admit, BOARD_WINDOW_MS, composeUpdate, type GivenNote, isLive, lineOf } from './board/board.ts'
-export { viewBoard } from './board/view.ts'
+
+// answers/: people's answers to questions and inbox items.
+export { answerQuestion, type AnswerQuestion } from './answers/questions.ts'
 export {
-  cancelRows,
-  cancelSchedule,
-  changeSchedule,
-  pauseSchedule,
-  resumeSchedule,
-  runSchedule,
-} from './schedule-commands/commands.ts'
-export { composeNew, createSchedule } from './schedule-commands/create.ts'
-export { findSchedule } from './schedule-commands/find.ts'
-export { timingOf } from './schedules/parse-schedule.ts'
-export { preview, viewRun, viewSchedule } from './schedules/view.ts'
+  acknowledgeInbox,
+  GRANT_TTL_MS,
+  readInbox,
+  respondInbox,
+  type InboxAnswer,
+} from './answers/inbox-items.ts'
+export { expireChangedGates } from './answers/changed-definitions.ts'
+
+// board/: notes that the sessions of a tree share.
+export { admit, BOARD_WINDOW_MS, composeUpdate, type NoteInput, isLive, lineOf } from './board/board.ts'
+export { viewBoard } from './board/view.ts'
+
+// channels/: connections to messaging platforms, links of accounts, the disclosure of the AI.
+export {
+  changeConnection,
+  type ConnectionDeps,
+  createConnection,
+  deleteConnection,
+  ensureChannelAccount,
+  openConnectionSettings,
+  planTestMessage,
+  shownSettings,
+  type TestMessage,
+} from './channels/connections.ts'
+export { createLinkCode, redeemLinkCode } from './channels/links.ts'
+export { base32, deliveryKey, promptId } from './channels/delivery-key.ts'
+export { confirmDisclosure, presentDisclosure, requireConfirmed } from './channels/disclosure.ts'
+export { disclosureText } from './channels/disclosure-text.ts'
+
+// browser/, code/: the browser and the coding runs of a session.
+export {
+  BROWSER_ALIVE_MS,
+  browserDestroyed,
+  browserProvisioned,
+  CONTROL_HOLD_MS,
+  destroyBrowser,
+  type DestroyReason,
+  type Driven,
+  grantControl,
+  returnControl,
+  type ReturnReason,
+} from './browser/control.ts'
 export {
   closeGates,
   codeChannelUpdate,
@@ -182,3 +205,9 @@ export {
   codeRunStarted,
   findLiveRun,
 } from './code/runs.ts'
+
+// events/: constructors of events, one file for each producer.
+export { boardNote, boardUpdate, delegationStart, taskBlocked } from './events/coordination.ts'
+export { sessionCompleted, sessionFailed, sessionResumed } from './events/lifecycle.ts'
+export { syntheticMessage, TAKES_INPUT } from './events/messages.ts'
+export { researchConverged, researchDefined, researchHarvested } from './events/research.ts'

@@ -3,7 +3,7 @@
  * commits alone, and no limit is exceeded on the way, whatever each writer had read.
  */
 import { type Board, CommitRefused } from '@cairn/log'
-import { admit, BOARD_WINDOW_MS, createSession, type GivenNote, isLive } from '@cairn/sessions'
+import { admit, BOARD_WINDOW_MS, createSession, type NoteInput, isLive } from '@cairn/sessions'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { alice, type Desk, setUp } from './desk.ts'
@@ -11,7 +11,7 @@ import { alice, type Desk, setUp } from './desk.ts'
 const WRITERS = ['one', 'two', 'three'] as const
 const SECRET = 'a secret'
 /** A small choice of texts, so that notes collide. */
-const note = fc.record<GivenNote>({
+const note = fc.record<NoteInput>({
   type: fc.constantFrom('FACT', 'FAIL', 'CLAIM', 'RESULT'),
   content: fc.constantFrom('The ford', 'the  FORD', 'a well', 'a\nroof', SECRET, 'x'.repeat(201), ' '),
   ref: fc.constantFrom(undefined, 'a.md', 'b.md'),
@@ -26,7 +26,7 @@ const step = fc.record({
 })
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 type Read = { board: Board; before: number }
-type Commit = { writer: string; notes: readonly GivenNote[]; at: number }
+type Commit = { writer: string; notes: readonly NoteInput[]; at: number }
 
 /** A board with times counted from its creation. */
 async function openBoard({ store, deps, clock }: Desk) {
@@ -37,7 +37,7 @@ async function openBoard({ store, deps, clock }: Desk) {
     before: await store.coordination.notesSince(root_id, writer, clock.now - BOARD_WINDOW_MS),
   })
   /** As share_note does; null: another writer has committed since. */
-  async function write(writer: string, notes: readonly GivenNote[], known: Read): Promise<Commit | null> {
+  async function write(writer: string, notes: readonly NoteInput[], known: Read): Promise<Commit | null> {
     const { board, before } = known
     const isSecret = (text: string): boolean => text.includes(SECRET)
     const { change } = admit(board, { writer_id: writer, before }, notes, clock.now, isSecret)
@@ -136,7 +136,7 @@ test('property: the commit order alone determines the board, and no limit is exc
 /** Promise 14.16: A renewed claim on the board stays with its holder. */
 test('a claim that is renewed while another writer decides stays with its holder', async () => {
   await using desk = await setUp()
-  const claim: GivenNote = { type: 'CLAIM', content: 'a well', ttl_s: 30 }
+  const claim: NoteInput = { type: 'CLAIM', content: 'a well', ttl_s: 30 }
   const steps: Step[] = [
     { writer: 'one', does: 'write', notes: [claim], advance_s: 0 },
     { writer: 'two', does: 'read', notes: [claim], advance_s: 29 },

@@ -11,7 +11,7 @@ import type {
   Redact,
 } from '@cairn/log'
 import {
-  isAsked,
+  isRequested,
   mayAccess,
   openNotificationCode,
   openNotificationSecret,
@@ -108,7 +108,7 @@ async function prepare(deps: NotificationSenderDeps, notice: InboxNotification):
     return { withdrawn: 'the account was deleted or disabled' }
   if (notice.about.startsWith('code:')) return prepareCode(deps, notice, settings)
   if (!isOn(settings, notice.way)) return { withdrawn: `the ${notice.way} was turned off` }
-  if (isAsked(notice.about))
+  if (isRequested(notice.about))
     return address(deps, notice, settings, {
       body: { type: 'notice.test', timestamp: new Date(notice.created_at).toISOString(), data: {} },
       letter: testLetter,

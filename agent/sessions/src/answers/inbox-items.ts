@@ -11,13 +11,13 @@ import {
   type Principal,
   deciderKeys,
 } from '@cairn/protocol'
+import { TASK_BLOCKED } from '@cairn/state'
 import { findInboxItem, shownItem, type StoredInboxItem } from '../access.ts'
 import { answerQuestion } from './questions.ts'
 import type { Deps } from '../deps.ts'
 import { sessionResumed } from '../events/lifecycle.ts'
 import { syntheticMessage, TAKES_INPUT } from '../events/messages.ts'
 import { deciderOf } from '../principal-stamp.ts'
-import { TASK_BLOCKED } from '@cairn/state'
 import { proposalOf } from '../inbox/proposals.ts'
 import { EXCERPT_MAX } from '../inbox/create-item.ts'
 import { SCHEDULE_PAUSED } from '../schedules/notifications.ts'

@@ -5,7 +5,7 @@
 import type { Board, BoardChange, BoardNote, NewNote, NoteType } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
 
-export type GivenNote = {
+export type NoteInput = {
   type: NoteType
   content: string
   ref?: string | undefined
@@ -40,7 +40,7 @@ export const isLive = ({ expires_at }: Pick<BoardNote, 'expires_at'>, now: numbe
 export function admit(
   { last_seq, notes }: Board,
   { writer_id, before }: { writer_id: string; before: number },
-  given: readonly GivenNote[],
+  given: readonly NoteInput[],
   now: number,
   isSecret: (text: string) => boolean,
 ): Admission {

@@ -2,12 +2,13 @@
  * Connections to platforms that administrators create, change and delete over the API. Their secrets are
  * encrypted before they reach the store, and no response contains them.
  */
-import type { ChannelConnection } from '@cairn/log'
+import { createHash } from 'node:crypto'
+import { type ChannelConnection, type LogStore, repliesOf } from '@cairn/log'
 import { AppError, ChannelConfig, composeChannel, secretName } from '@cairn/protocol'
-import { ensureChannelAccount } from './account.ts'
 import type { Deps } from '../deps.ts'
 import { derivedId } from '../derived-id.ts'
 import type { Sealing } from '../sealing.ts'
+import { deliveryKey } from './delivery-key.ts'
 
 export type ConnectionDeps = Pick<Deps, 'store' | 'newId'> & {
   sealing: Sealing
@@ -135,4 +136,61 @@ const invalidBody = (errors: { path: string; message: string }[]): AppError =>
 function refuseConfigured({ origin, name }: ChannelConnection): void {
   if (origin === 'config')
     throw new AppError('wrong_state', `The channel ${name} is defined in cairn.yaml: change it there.`)
+}
+
+/**
+ * Creates the service account that acts for unlinked senders of a connection, once. It has no usable token:
+ * the hash is of a random value that is not kept.
+ */
+export async function ensureChannelAccount(
+  { store: { accounts }, newId }: { store: Pick<LogStore, 'accounts'>; newId: () => string },
+  { org_id, name, created_by }: { org_id: string; name: string; created_by: string },
+): Promise<string> {
+  const id = derivedId('channel account', org_id, name)
+  const isThere = async (): Promise<boolean> =>
+    (await accounts.listServiceAccounts(org_id)).some(account => account.id === id)
+  if (await isThere()) return id
+  try {
+    await accounts.createServiceAccount({
+      id,
+      org_id,
+      name: `channel:${name}`,
+      scope: 'own',
+      token_sha256: createHash('sha256').update(`${newId()}${newId()}`).digest('hex'),
+      token_prefix: '',
+      created_by,
+      expires_at: null,
+    })
+  } catch (error) {
+    // Another process created it first.
+    if (!(await isThere())) throw error
+  }
+  return id
+}
+
+/**
+ * A message with which an administrator tests a connection, sent by the channel itself. It has no inbound
+ * event: the adapter resolves `to`.
+ */
+export type TestMessage = { to: string; text: string }
+
+/** Returns the key of its delivery. */
+export async function planTestMessage(
+  { store, now }: Pick<Deps, 'store' | 'now'>,
+  { id, name, platform, state }: ChannelConnection,
+  to: string,
+): Promise<string> {
+  if (state === 'disabled')
+    throw new AppError('wrong_state', `The channel ${name} is disabled: enable it first.`)
+  if (platform === 'website')
+    throw new AppError(
+      'wrong_target',
+      'You cannot send a test message to a website channel: open its page instead.',
+    )
+  // Distinct from replies to inbound events, whose numbers are small.
+  const where = { session_id: repliesOf(id), event_id: now(), part: 0 }
+  const key = deliveryKey(where)
+  const notice: TestMessage = { to, text: `This is a test message of the channel ${name}.` }
+  await store.channels.planReply({ ...where, connection_id: id, key, body: JSON.stringify(notice) })
+  return key
 }

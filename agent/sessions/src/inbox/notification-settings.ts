@@ -179,7 +179,7 @@ const shownNotification = ({
 }: InboxNotification) => ({
   id,
   way,
-  item_id: isAsked(about) ? null : about,
+  item_id: isRequested(about) ? null : about,
   state,
   attempts,
   error,
@@ -188,7 +188,7 @@ const shownNotification = ({
 })
 
 /** True for notifications that a person requested; they are not about an item. */
-export const isAsked = (about: string): boolean => /^(?:test|code):/.test(about)
+export const isRequested = (about: string): boolean => /^(?:test|code):/.test(about)
 
 /** The settings without secrets and codes. */
 export async function viewNotifications(

@@ -7,7 +7,7 @@ import type { EventData, InboxItem, SkillProposal } from '@cairn/protocol'
 
 export const SKILL_PROPOSAL = 'skill_proposal'
 
-export type Proposed = SkillProposal & { decision: 'approve' | 'reject' | null }
+export type DecidedProposal = SkillProposal & { decision: 'approve' | 'reject' | null }
 
 /** The skill proposal of an item; null for any other item. */
 export function proposalOf({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): SkillProposal | null {
@@ -20,8 +20,8 @@ export function proposalOf({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'
 export async function listProposals(
   store: LogStore,
   { org_id, created_by }: Pick<SessionRow, 'org_id' | 'created_by'>,
-): Promise<Proposed[]> {
-  const found: Proposed[] = []
+): Promise<DecidedProposal[]> {
+  const found: DecidedProposal[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await store.listInbox({
       org_id,

@@ -2,7 +2,7 @@
 import { type Commit, CommitRefused, type RowChange, type Timer, type TimerKind } from '@cairn/log'
 import type { Deps } from '../deps.ts'
 import { sessionResumed } from '../events/lifecycle.ts'
-import { foundMission } from '../missions/define.ts'
+import { readMission } from '../missions/define.ts'
 import { missionOutOfTime } from '../missions/messages.ts'
 import { composeSchedule } from '../schedule-commands/fire.ts'
 import { isTreeMoved, readTree } from '../tree/commit-tree.ts'
@@ -75,7 +75,7 @@ async function composeRootDeadline(deps: Deps, timer: Timer): Fired {
 async function composeMissionDeadline(deps: Deps, timer: Timer, missionId: string): Fired {
   // Read before the mission: a pause in between changes the tree, and the commit is composed again.
   const { tree, expect } = await readTree(deps, timer.session_id)
-  const { status } = await foundMission(deps, missionId)
+  const { status } = await readMission(deps, missionId)
   if (status !== 'active') return { events: [], rows: [fireOf(timer)] }
   const { events, rows, parts } = await endDescendants(deps, tree, 'time limit reached')
   return {

@@ -6,7 +6,7 @@
 import type { Commit, LinkedCommit, Mission, RowChange } from '@cairn/log'
 import { AppError, type EventDraft, type MissionStatus, type Principal } from '@cairn/protocol'
 import { stopRun } from '../code/runs.ts'
-import { foundMission } from './define.ts'
+import { readMission } from './define.ts'
 import type { Deps } from '../deps.ts'
 import { sessionResumed, sessionStopped } from '../events/lifecycle.ts'
 import { missionCancelled, missionPaused, missionResumed } from '../events/missions.ts'
@@ -34,7 +34,7 @@ export async function pauseMission(
     const isGraded = folded !== null && folded.open !== null
     return endTurn(deps, tree, part, 'mission_paused', isAtWork(tree) && !isGraded)
   })
-  return foundMission(deps, found.mission_id)
+  return readMission(deps, found.mission_id)
 }
 
 /** Pauses its workers too. An evaluator that is running keeps its verdict. */
@@ -71,7 +71,7 @@ export async function resumeMission(
       reopen_from: ['paused', 'completed', 'failed'],
     }
   })
-  return foundMission(deps, found.mission_id)
+  return readMission(deps, found.mission_id)
 }
 
 /** Why a stopped mission cannot be resumed, in words; null if it can. */
@@ -126,7 +126,7 @@ export async function cancelMission(
       isAtWork(tree) || (how.cascade_to_workers && waits(tree)),
     ),
   )
-  return foundMission(deps, found.mission_id)
+  return readMission(deps, found.mission_id)
 }
 
 const CANCELLABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
@@ -229,7 +229,7 @@ async function changeMission(
   compose: (tree: TreeSnapshot, mission: Mission) => Promise<Commit>,
 ): Promise<void> {
   await commitTree(deps, operation, session_id, async tree => {
-    const mission = await foundMission(deps, mission_id)
+    const mission = await readMission(deps, mission_id)
     if (!from.includes(mission.status)) throw wrongStatus(operation, mission, from)
     return compose(tree, mission)
   })

@@ -149,7 +149,7 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
         events: [...defined, kickoff],
         rows,
       })
-      return await foundMission(deps, mission_id)
+      return await readMission(deps, mission_id)
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
       // Something was added in between, perhaps a goal or a mission: retry.
@@ -159,7 +159,7 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
   }
 }
 
-export async function foundMission({ store }: Pick<Deps, 'store'>, missionId: string): Promise<Mission> {
+export async function readMission({ store }: Pick<Deps, 'store'>, missionId: string): Promise<Mission> {
   const mission = await store.coordination.mission(missionId)
   if (mission === null) throw new AppError('not_found', `Mission ${missionId} not found.`)
   return mission

@@ -10,28 +10,28 @@ import { refusedAs } from '../refusals.ts'
 import { decideCancel, decideChange, decideManual, decidePause, decideResume } from '../schedules/decide.ts'
 import { type Decision, isSpent } from '../schedules/pending-decision.ts'
 import type { Schedule, ScheduleSpec } from '../schedules/schedule.ts'
-import { rowsOf, scheduleOf } from '../schedules/stored.ts'
+import { rowsOf, scheduleOf } from '../schedules/schedule-rows.ts'
 import { changedSpec } from '../schedules/parse-schedule.ts'
 import { compose } from './compose.ts'
 import { readSchedule } from './find.ts'
-import { parentNow } from './fire.ts'
+import { parentState } from './fire.ts'
 
 const TRIES = 10
-type Asked = { decision: Decision; spec?: ScheduleSpec }
+type RequestedChange = { decision: Decision; spec?: ScheduleSpec }
 
 /** Decides again while others change the schedule. */
 async function change(
   deps: Deps,
   id: string,
-  decide: (row: StoreSchedule, parent: SessionRow) => Asked | null,
+  decide: (row: StoreSchedule, parent: SessionRow) => RequestedChange | null,
   more: readonly RowChange[] = [],
 ): Promise<StoreSchedule> {
   for (let tries = 1; ; tries++) {
     const row = await readSchedule(deps, id)
     const parent = await deps.store.getSession(row.session_id)
-    const asked = parent === null ? null : decide(row, parent)
-    if (parent === null || asked === null) return row
-    const { rows, ...composed } = await compose(deps, parent, row, asked.decision, asked.spec)
+    const requested = parent === null ? null : decide(row, parent)
+    if (parent === null || requested === null) return row
+    const { rows, ...composed } = await compose(deps, parent, row, requested.decision, requested.spec)
     try {
       await deps.store.commit({ session_id: parent.id, ...composed, rows: [...rows, ...more] })
       return await readSchedule(deps, id)
@@ -139,7 +139,7 @@ export const changeSchedule = (
     const schedule = scheduleOf(row)
     const now = deps.now()
     const spec = changedSpec(schedule.spec, input, { session, config, now, expires: false })
-    return { spec, decision: decideChange(schedule, spec, now, parentNow(session)) }
+    return { spec, decision: decideChange(schedule, spec, now, parentState(session)) }
   })
 
 /** For a session that is about to be archived. */

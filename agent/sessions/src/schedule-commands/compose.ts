@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { applyDecision } from '../schedules/apply-decision.ts'
 import type { Decision } from '../schedules/pending-decision.ts'
 import type { ScheduleSpec } from '../schedules/schedule.ts'
-import { runId } from '../schedules/stored.ts'
+import { runId } from '../schedules/schedule-rows.ts'
 import { composeChildEnd } from '../tree/end-tree.ts'
 
 type Composed = Required<Pick<Commit, 'events' | 'rows' | 'also'>> & Pick<Commit, 'reopen' | 'reopen_from'>

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { compose } from './compose.ts'
 import { decideDue } from '../schedules/decide.ts'
 import type { ScheduleContext } from '../schedules/pending-decision.ts'
-import { scheduleOf } from '../schedules/stored.ts'
+import { scheduleOf } from '../schedules/schedule-rows.ts'
 
 /** The time is that of the claim, by the store's clock: the clocks of processes may differ. */
 export async function composeSchedule(
@@ -19,15 +19,15 @@ export async function composeSchedule(
   ])
   if (row === null || parent === null) return { events: [], rows: [fire] }
   const decision = decideDue(scheduleOf(row), claimed_at, {
-    parent: parentNow(parent),
+    parent: parentState(parent),
     owner: await ownerOf(deps, parent, claimed_at),
   })
   const { rows, ...composed } = await compose(deps, parent, row, decision)
   return { ...composed, rows: [fire, ...rows], expect_status: [parent.status] }
 }
 
-export const parentNow = ({ status }: SessionRow): ScheduleContext['parent'] =>
-  status === 'archived' || status === 'paused' ? status : 'there'
+export const parentState = ({ status }: SessionRow): ScheduleContext['parent'] =>
+  status === 'archived' || status === 'paused' ? status : 'open'
 
 /** The rule for logins applies. Account rows are never deleted, so an owner without a row is not disabled. */
 async function ownerOf(
@@ -37,10 +37,10 @@ async function ownerOf(
 ): Promise<ScheduleContext['owner']> {
   if (created_by_kind === 'user') {
     const user = await store.accounts.getUser(created_by)
-    return user !== null && user.disabled_at !== null ? 'disabled' : 'there'
+    return user !== null && user.disabled_at !== null ? 'disabled' : 'enabled'
   }
   const account = await store.accounts.getServiceAccount(created_by)
-  if (account === null) return 'there'
+  if (account === null) return 'enabled'
   const isExpired = account.expires_at !== null && account.expires_at <= now
-  return account.revoked_at !== null || isExpired ? 'disabled' : 'there'
+  return account.revoked_at !== null || isExpired ? 'disabled' : 'enabled'
 }

@@ -10,7 +10,7 @@ import { syntheticMessage } from '../events/messages.ts'
 import { scheduleNotifications } from './notifications.ts'
 import type { Decision } from './pending-decision.ts'
 import { LAST_RESULT_CHARS, type RunRef, type ScheduleSpec } from './schedule.ts'
-import { rowsOf, runId, scheduleOf } from './stored.ts'
+import { rowsOf, runId, scheduleOf } from './schedule-rows.ts'
 
 export type AppliedDecision = { events: EventWithRows[]; rows: RowChange[]; parts: LinkedCommit[] }
 

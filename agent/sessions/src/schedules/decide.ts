@@ -18,7 +18,7 @@ import {
   startRun,
 } from './pending-decision.ts'
 import type { RunOutcome, RunRef, Schedule, ScheduleSpec, ScheduleState, Timing } from './schedule.ts'
-import { jitterOf, MAX_TIMES, nextScheduledTimeOf, type Passed, timesUntil } from './scheduled-times.ts'
+import { jitterOf, MAX_TIMES, nextScheduledTimeOf, type PassedTimes, timesUntil } from './scheduled-times.ts'
 
 /** Decides the scheduled times up to now, by the clock of the store that found the schedule due. */
 export function decideDue(schedule: Schedule, now: number, context: ScheduleContext): Decision {
@@ -135,7 +135,7 @@ function skipPassed(pending: PendingDecision, now: number): void {
   }
 }
 
-function pass(state: ScheduleState, { next, last, count }: Passed): void {
+function pass(state: ScheduleState, { next, last, count }: PassedTimes): void {
   state.slot_at = next
   state.acted_at = last
   state.slot_count += count

@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { createActionItem, createTaskCompleteItem } from '../inbox/create-item.ts'
 import type { Decision } from './pending-decision.ts'
 import { LAST_RESULT_CHARS } from './schedule.ts'
-import { scheduleOf } from './stored.ts'
+import { scheduleOf } from './schedule-rows.ts'
 
 export const SCHEDULE_PAUSED = 'schedule_paused'
 

@@ -7,8 +7,8 @@ import { jitterOf } from './scheduled-times.ts'
 /** External state at that moment. */
 export type ScheduleContext = {
   /** State of the session that the schedule belongs to. */
-  parent: 'there' | 'paused' | 'archived'
-  owner: 'there' | 'disabled'
+  parent: 'open' | 'paused' | 'archived'
+  owner: 'enabled' | 'disabled'
 }
 
 export type Decision = {

@@ -37,7 +37,7 @@ function timesOf(cron: string): CronTimes {
 export const jitterOf = (id: string, { jitter_s }: Pick<ScheduleSpec, 'jitter_s'>): number =>
   (createHash('sha256').update(id).digest().readUInt32BE(0) % (jitter_s + 1)) * 1000
 
-export type Passed = {
+export type PassedTimes = {
   first: number
   last: number
   count: number
@@ -59,9 +59,9 @@ export function timesUntil(
   first: number,
   until: number,
   since: number,
-): Passed | null {
+): PassedTimes | null {
   if (first > until) return null
-  const passed: Passed = {
+  const passed: PassedTimes = {
     first,
     last: first,
     count: 0,

@@ -3,7 +3,7 @@ import type { ScheduleRun, StoreSchedule } from '@cairn/log'
 import type { NextTime, ScheduleRunView, ScheduleView } from '@cairn/protocol'
 import { jitterOf, nextScheduledTimeOf } from './scheduled-times.ts'
 import type { Timing } from './schedule.ts'
-import { runId, scheduleOf } from './stored.ts'
+import { runId, scheduleOf } from './schedule-rows.ts'
 import { instantOf, zoneOf } from './zone.ts'
 
 const iso = (at: number): string => new Date(at).toISOString()

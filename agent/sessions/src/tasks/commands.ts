@@ -24,13 +24,13 @@ import { deciderOf } from '../principal-stamp.ts'
 import { refusedAs } from '../refusals.ts'
 
 /** What a commit of the owner, or one on its behalf, does about a task. */
-export type TaskAct = { rows: RowChange[]; also: LinkedCommit[] }
+export type TaskChange = { rows: RowChange[]; also: LinkedCommit[] }
 
 /**
  * Answers a block: the answer becomes the result of the waiting call. `decided_by` is null for the owner
  * itself.
  */
-export function composeUnblock(task: Task, answer: string, decided_by: Decider | null): TaskAct {
+export function composeUnblock(task: Task, answer: string, decided_by: Decider | null): TaskChange {
   const { task_id, root_id, state } = task
   const { worker_id = '', block_call_id = '' } = state
   return {
@@ -45,7 +45,7 @@ export function composeUnblock(task: Task, answer: string, decided_by: Decider |
   }
 }
 
-export type Cancelled = TaskAct & {
+export type CancelledTask = TaskChange & {
   /** Events for the owner's log. */
   events: EventDraft[]
   /** The task and all tasks that depended on it. */
@@ -58,7 +58,7 @@ export async function composeCancel(
   task: Task,
   reason: string,
   decided_by: Decider | null,
-): Promise<Cancelled | null> {
+): Promise<CancelledTask | null> {
   if (isTaskOver(task)) return null
   const { task_id, root_id, owner_id, status, state } = task
   const error = `The task was cancelled: ${reason}`

@@ -5,7 +5,7 @@
  */
 import type { Link, LinkCause, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt, type EventData, type EventDraft, type RunOutcome } from '@cairn/protocol'
-import { budgetOf, childConfig } from '../create.ts'
+import { budgetOf, type ChildConfig, childConfig } from '../create.ts'
 import {
   delegationComplete,
   delegationFailed,
@@ -14,7 +14,7 @@ import {
   workerComplete,
   workerFailed,
 } from '../events/coordination.ts'
-import { scheduleOf } from '../schedules/stored.ts'
+import { scheduleOf } from '../schedules/schedule-rows.ts'
 import { type ChildReport, seenOf, type Usage } from './child-report.ts'
 import { dropStaleTimer } from './stale.ts'
 import { dropDeadline, retireTimer } from './timers.ts'
@@ -148,8 +148,8 @@ const numbersOf = (
   ...(attempt === null ? {} : { attempt }),
 })
 
-/** The schedule and the time that the child is a run for. */
-export function runOf(session: SessionRow): NonNullable<NonNullable<ReturnType<typeof childConfig>>['run']> {
+/** The schedule and the time of a scheduled run; throws for any other session. */
+export function runOf(session: SessionRow): NonNullable<ChildConfig['run']> {
   const run = childConfig(session)?.run
   if (run === undefined)
     throw new Error(`[schedule] session ${session.id} is a scheduled run without a schedule`)

@@ -29,7 +29,7 @@ export const planOfTask = ({ plan }: Pick<Task, 'plan'>): TaskPlan => TaskPlan.p
 const attemptId = (taskId: string, attempt: number): string => derivedId(taskId, 'attempt', attempt)
 
 /** The result of a task that this one depends on. */
-export type Before = Pick<Task, 'task_id' | 'goal'> & { result: string | undefined }
+export type PrecedingTask = Pick<Task, 'task_id' | 'goal'> & { result: string | undefined }
 
 /** Limit for all results together; the full text is read from the worker. */
 const RESULTS_CHARS = 20_000
@@ -40,7 +40,7 @@ export function beginAttempt(
   root_id: string,
   { task_id, state, plan: kept }: Pick<Task, 'task_id' | 'state' | 'plan'>,
   attempt: number,
-  before: readonly Before[],
+  before: readonly PrecedingTask[],
 ): OpenedChild {
   const plan = planOfTask({ plan: kept })
   return openChild(
@@ -68,7 +68,7 @@ export function beginAttempt(
   )
 }
 
-const resultsBefore = (before: readonly Before[]): string[] =>
+const resultsBefore = (before: readonly PrecedingTask[]): string[] =>
   before.map(
     ({ goal, result = '' }) =>
       `Result of the preceding task, ${JSON.stringify(cutAt(goal, GOAL_CHARS))}:\n` +

@@ -36,7 +36,7 @@ type Limits = { max_open: number; max_total: number }
 export function moveTasks(
   tasks: readonly Task[],
   end: TaskEnd | null,
-  places: ChildCounts,
+  counts: ChildCounts,
   limitsOf: (task: Task) => Limits,
 ): TaskMoves {
   const at = new Map(tasks.map(task => [task.task_id, task.status]))
@@ -52,7 +52,7 @@ export function moveTasks(
       ...(attempt === undefined ? {} : { attempt }),
     })
   }
-  const isFull = (task: Task): boolean => places.spawned >= limitsOf(task).max_total
+  const isFull = (task: Task): boolean => counts.spawned >= limitsOf(task).max_total
   const fail = (task: Task, error: string, state: TaskState = {}): void => {
     move(task, 'failed', { ...state, error })
     found.failed.push({ task, error, cancelled: cancelAfter() })
@@ -93,7 +93,7 @@ export function moveTasks(
     at.get(task.task_id) === 'todo' && task.after.every(id => at.get(id) === 'done')
   // A retry goes before tasks that have not started.
   const queue = [...(found.will_retry && ended !== undefined ? [ended] : []), ...tasks]
-  let { open, spawned } = places
+  let { open, spawned } = counts
   for (const task of queue) {
     if (!isReady(task)) continue
     const limits = limitsOf(task)

@@ -26,7 +26,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const START = Date.UTC(2026, 2, 28, 12)
-const AROUND: ScheduleContext = { parent: 'there', owner: 'there' }
+const AROUND: ScheduleContext = { parent: 'open', owner: 'enabled' }
 
 const specOf = (given: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
   name: null,
@@ -270,7 +270,7 @@ describe('a schedule ends', () => {
 describe('a changed, paused or resumed schedule', () => {
   const change = (desk: Desk, given: Partial<ScheduleSpec>, now: number): Desk => {
     const spec = { ...desk.schedule.spec, ...given }
-    desk.take(decideChange(desk.schedule, spec, now, 'there'))
+    desk.take(decideChange(desk.schedule, spec, now, 'open'))
     desk.schedule = { ...desk.schedule, spec }
     return desk
   }
