@@ -112,6 +112,7 @@ const AGAIN: readonly Refusal[] = [
   'tree_moved',
   'task_moved',
   'already_settled',
+  'code_run_ended',
   'wrong_status',
 ]
 

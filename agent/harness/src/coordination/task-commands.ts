@@ -1,5 +1,12 @@
 /** list_tasks, unblock_task and cancel_task: the status of a session's tasks, and commands to them. */
-import { closeItem, composeCancel, composeUnblock, listTasks, describeTaskStatus } from '@cairn/sessions'
+import {
+  closeItem,
+  composeCancel,
+  composeUnblock,
+  describeTaskStatus,
+  isTreeMoved,
+  listTasks,
+} from '@cairn/sessions'
 import { CANCEL_TASK_TOOL, UNBLOCK_TASK_TOOL } from '@cairn/state'
 import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
@@ -95,9 +102,6 @@ async function cancel(place: SpawnContext, task_id: string, reason: string): Pro
     content: { task_id, status: 'cancelled', cancelled },
     events,
     linked: { rows, also },
-    refused: ({ refusal }) =>
-      refusal === 'tree_moved' || refusal === 'already_settled' || refusal === 'task_moved'
-        ? cancel(place, task_id, reason)
-        : Promise.resolve(null),
+    refused: ({ refusal }) => (isTreeMoved(refusal) ? cancel(place, task_id, reason) : Promise.resolve(null)),
   }
 }

@@ -1,5 +1,5 @@
 /** send_worker_message and stop_worker: commands of a session to its running workers. */
-import { composeChildEnd, syntheticMessage } from '@cairn/sessions'
+import { composeChildEnd, isTreeMoved, syntheticMessage } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
@@ -74,8 +74,6 @@ async function composeStop(place: SpawnContext, worker_id: string, reason: strin
     events: end.parent_events,
     linked: { rows: end.rows, also: end.parts },
     refused: ({ refusal }) =>
-      refusal === 'tree_moved' || refusal === 'already_settled'
-        ? composeStop(place, worker_id, reason)
-        : Promise.resolve(null),
+      isTreeMoved(refusal) ? composeStop(place, worker_id, reason) : Promise.resolve(null),
   }
 }
