@@ -27,7 +27,10 @@ const agentArrows: Record<string, readonly string[]> = {
   log: ['protocol'],
   workspace: ['protocol'],
   sessions: ['protocol', 'log', 'state'],
-  harness: ['protocol', 'log', 'state', 'sessions', 'workspace'],
+  models: ['protocol', 'state'],
+  'scripted-model': ['protocol', 'models'],
+  sandbox: ['protocol', 'workspace'],
+  harness: ['protocol', 'log', 'state', 'sessions', 'workspace', 'models', 'sandbox'],
   api: ['protocol', 'log', 'state', 'sessions', 'workspace'],
   channels: ['protocol', 'log', 'state', 'sessions', 'workspace'],
   client: ['protocol'],
@@ -39,6 +42,9 @@ const agentArrows: Record<string, readonly string[]> = {
     'log',
     'workspace',
     'sessions',
+    'models',
+    'scripted-model',
+    'sandbox',
     'harness',
     'api',
     'channels',
@@ -231,30 +237,28 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/browser/launch.ts': 'the private folder of a browser',
   'agent/harness/src/browser/remote.ts': 'the private folder of a browser',
   'agent/harness/src/browser/session-browser.ts': 'what the package wrote into the private folder',
-  'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
+  'agent/scripted-model/src/providers.ts': 'scenarios of the configuration',
   'agent/harness/src/mcp/sandboxed.ts': 'folders of MCP servers in the data directory',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
   'agent/harness/src/code/run-changes.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/code/sweep-homes.ts': 'homes of runs, in the data directory',
   'agent/harness/src/code/write-home.ts': 'settings in the homes of runs, in the data directory',
-  'agent/harness/src/sandbox/choose-container.ts': 'temporary folders of the service; podman’s seccomp list',
-  'agent/harness/src/sandbox/container-arguments.ts':
-    'only asks whether system files and the saved folder are',
-  'agent/harness/src/sandbox/container-engine.ts': 'only asks whether a folder of a service is there',
-  'agent/harness/src/sandbox/container-supervisor.ts': 'sockets in the temporary folder of the service',
-  'agent/harness/src/sandbox/bubblewrap.ts':
+  'agent/sandbox/src/choose-container.ts': 'temporary folders of the service; podman’s seccomp list',
+  'agent/sandbox/src/container-arguments.ts': 'only asks whether system files and the saved folder are',
+  'agent/sandbox/src/container-engine.ts': 'only asks whether a folder of a service is there',
+  'agent/sandbox/src/container-supervisor.ts': 'sockets in the temporary folder of the service',
+  'agent/sandbox/src/bubblewrap.ts':
     'settings of the kernel, and whether there is a folder for bubblewrap to cover, before it runs',
-  'agent/harness/src/sandbox/bubblewrap-arguments.ts':
-    'whether the reserved folder is a folder, through no link',
-  'agent/harness/src/sandbox/cgroup.ts': 'control groups',
-  'agent/harness/src/sandbox/choose.ts': 'temporary folders of a process that only looks',
-  'agent/harness/src/sandbox/process-tags.ts': 'processes in /proc',
-  'agent/harness/src/sandbox/policy-proxy.ts': 'the sockets of boxes, in a temporary folder of its own',
-  'agent/harness/src/sandbox/processes.ts': 'processes in /proc',
-  'agent/harness/src/sandbox/service-folder.ts': 'the temporary folder of the service; processes in /proc',
-  'agent/harness/src/sandbox/program.ts': 'programs in PATH',
-  'agent/harness/src/sandbox/unsandboxed.ts': 'the own control group in /proc',
-  'agent/harness/src/sandbox/watchdog.ts': 'processes in /proc',
+  'agent/sandbox/src/bubblewrap-arguments.ts': 'whether the reserved folder is a folder, through no link',
+  'agent/sandbox/src/cgroup.ts': 'control groups',
+  'agent/sandbox/src/choose.ts': 'temporary folders of a process that only looks',
+  'agent/sandbox/src/process-tags.ts': 'processes in /proc',
+  'agent/sandbox/src/policy-proxy.ts': 'the sockets of boxes, in a temporary folder of its own',
+  'agent/sandbox/src/processes.ts': 'processes in /proc',
+  'agent/sandbox/src/service-folder.ts': 'the temporary folder of the service; processes in /proc',
+  'agent/sandbox/src/program.ts': 'programs in PATH',
+  'agent/sandbox/src/unsandboxed.ts': 'the own control group in /proc',
+  'agent/sandbox/src/watchdog.ts': 'processes in /proc',
   'agent/harness/src/skills/catalogue.ts': "the deployment's skills",
   'agent/harness/src/workspace-copies.ts':
     'what is kept of a copy in the data directory, and the directory of workspaces',
@@ -265,7 +269,7 @@ const opensByPath: Record<string, string> = {
 }
 
 test('lists every module that opens files by path, with what it opens outside workspaces', () => {
-  const found = ['sessions', 'harness', 'api']
+  const found = ['sessions', 'models', 'scripted-model', 'sandbox', 'harness', 'api']
     .flatMap(readSources)
     .filter(file => !file.isTest && readImports(file).some(found => /^(?:node:)?fs\b/.test(found.specifier)))
   expect(found.map(({ path }) => path).toSorted()).toEqual(Object.keys(opensByPath).toSorted())

@@ -9,7 +9,7 @@ import { type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config } from '@cairn/protocol'
 import { createSchedule, createSession } from '@cairn/sessions'
-import { systemClock } from '../../agent/harness/src/clock.ts'
+import { systemClock } from '@cairn/models/clock'
 import { fireTimers } from '../../agent/harness/src/coordination/timers.ts'
 import { newId, owner } from '../../agent/harness/bench/life-job.ts'
 

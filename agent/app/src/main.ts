@@ -15,13 +15,10 @@ import {
   meterStore,
   signingSecrets,
 } from '@cairn/api'
-import {
-  chooseSandbox,
-  createModels,
-  rereadSkills,
-  type SandboxChoice,
-  startScriptedProviders,
-} from '@cairn/harness'
+import { chooseSandbox, type SandboxChoice, type SandboxStatus } from '@cairn/sandbox'
+import { createModels } from '@cairn/models'
+import { rereadSkills } from '@cairn/harness'
+import { startScriptedProviders } from '@cairn/scripted-model'
 import { secretsOf } from '@cairn/channels'
 import { createRedactor, type Redact } from '@cairn/log'
 import type { EffectiveConfig } from './config/effective-config.ts'

@@ -8,8 +8,8 @@ import { openSqliteStore, type LogStore } from '@cairn/log'
 import { Config, type EventType } from '@cairn/protocol'
 import { addMessage, createSession } from '@cairn/sessions'
 import { startHarness } from '../src/harness.ts'
-import { createModels } from '../src/llm/registry.ts'
-import { startScriptedServer } from '../src/llm/scripted-server.ts'
+import { createModels } from '@cairn/models'
+import { startScriptedServer } from '@cairn/scripted-model'
 import { newId, owner } from './life-job.ts'
 
 type Reading = { name: string; value: number; unit: string }

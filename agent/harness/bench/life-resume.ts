@@ -9,8 +9,8 @@ import { addMessage, createSession } from '@cairn/sessions'
 import { FOLD_VERSION } from '@cairn/state'
 import { newId, owner, type WakeJob, type WakeReport } from './life-job.ts'
 import { startHarness } from '../src/harness.ts'
-import { createModels } from '../src/llm/registry.ts'
-import { startScriptedServer } from '../src/llm/scripted-server.ts'
+import { createModels } from '@cairn/models'
+import { startScriptedServer } from '@cairn/scripted-model'
 
 /** Resolves with the moment at which the log of the session has an event of that type after `after`. */
 async function seen(store: LogStore, session_id: string, after: number, type: EventType): Promise<number> {

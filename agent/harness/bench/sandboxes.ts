@@ -13,11 +13,14 @@ import { findChromium } from '../src/browser/chromium.ts'
 import { openSandboxedBrowser } from '../src/browser/open-browser.ts'
 import { createScreencast, type Frame } from '../src/browser/screencast.ts'
 import type { SessionBrowser } from '../src/browser/session-browser.ts'
-import { systemClock } from '../src/clock.ts'
-import type { SandboxProvider } from '../src/sandbox/sandbox.ts'
-import { chooseSandbox, type SandboxChoice } from '../src/sandbox/choose.ts'
-import type { PolicyProxy } from '../src/sandbox/policy-proxy.ts'
-import { COMMAND_PATH } from '../src/sandbox/program.ts'
+import { systemClock } from '@cairn/models/clock'
+import {
+  type SandboxProvider,
+  chooseSandbox,
+  type SandboxChoice,
+  type PolicyProxy,
+  COMMAND_PATH,
+} from '@cairn/sandbox'
 
 type Reading = { name: string; value: number; unit: string; aim?: string }
 

@@ -8,7 +8,7 @@
  */
 import type { LogStore } from '@cairn/log'
 import { asError, checkedState, type Config } from '@cairn/protocol'
-import type { Logger } from './logger.ts'
+import type { Logger } from '@cairn/models/logger'
 import type { Runs } from './runs.ts'
 
 export type Claims = {

@@ -3,7 +3,7 @@
  * nothing.
  */
 import type { EventDraft, EventId } from '@cairn/protocol'
-import { contextWindowOf } from './llm/catalog.ts'
+import { contextWindowOf } from '@cairn/models'
 import type { TurnContext } from './turn/context.ts'
 import { llmResponse } from './turn-events.ts'
 

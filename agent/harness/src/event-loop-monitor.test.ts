@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Clock } from './clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { waitUntilFree, monitorEventLoop } from './event-loop-monitor.ts'
 
 /** An event loop whose active and idle times the test sets. */

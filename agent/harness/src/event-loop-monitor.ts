@@ -1,6 +1,6 @@
 /** Whether this process has spare capacity, measured on its event loop. */
 import { performance } from 'node:perf_hooks'
-import { type Clock, sleep } from './clock.ts'
+import { type Clock, sleep } from '@cairn/models/clock'
 
 /** Minimum interval of a measurement. */
 const WINDOW_MS = 20

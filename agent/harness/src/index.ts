@@ -9,16 +9,11 @@
  * gate      the checks that every tool call must pass
  */
 export { agentNames, setUpAgent, type AgentSetup } from './agent.ts'
-export { systemClock, type Clock } from './clock.ts'
 export { startHarness, type Harness, type HarnessOptions } from './harness.ts'
-export type { Logger } from './logger.ts'
 export { describeMcpSandbox, mcpSandboxes } from './mcp/sandboxed.ts'
 export { startMcpServers } from './mcp/servers.ts'
-export { createModels, type Models, type ResolvedModel } from './llm/registry.ts'
-export { startScriptedProviders, type ScriptedProviders } from './llm/scripted-providers.ts'
 export { removeRetired, type RemoveRetired } from './remove-retired.ts'
 export { findBrowser, startBrowsers, type StartedBrowsers } from './browser/start.ts'
-export { chooseSandbox, type SandboxChoice, type SandboxStatus } from './sandbox/choose.ts'
 export { readSkills, rereadSkills } from './skills/catalogue.ts'
 export { builtinDefinitions, builtinTools } from './tools/catalogue.ts'
 export { toolJsonSchema } from './tools/parameters.ts'

@@ -5,9 +5,9 @@
  */
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
-import { type Clock, sleep } from './clock.ts'
+import { type Clock, sleep } from '@cairn/models/clock'
 import type { Lease } from './lease.ts'
-import type { Logger } from './logger.ts'
+import type { Logger } from '@cairn/models/logger'
 
 export type LeaseReleaseRetry = {
   add(lease: Lease, report: Logger): void

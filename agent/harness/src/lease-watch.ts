@@ -2,7 +2,7 @@
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { type Lease, LeaseLost } from './lease.ts'
-import type { Logger } from './logger.ts'
+import type { Logger } from '@cairn/models/logger'
 
 /** Renews the held leases; ends those that another runner has claimed. */
 export async function renewLeases(

@@ -7,8 +7,8 @@
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { Directory, removeTree, unlessMissing } from '@cairn/workspace'
-import { type Clock, every, systemClock } from './clock.ts'
-import type { Logger } from './logger.ts'
+import { type Clock, every, systemClock } from '@cairn/models/clock'
+import type { Logger } from '@cairn/models/logger'
 
 export type RemoveRetired = {
   store: Pick<LogStore, 'findRetired'>

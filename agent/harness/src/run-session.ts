@@ -8,9 +8,9 @@
 import type { Claim } from '@cairn/log'
 import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
 import { sessionFailed } from '@cairn/sessions'
-import { backoffMs, CRASH_BACKOFF } from './backoff.ts'
+import { type Backoff, backoffMs } from '@cairn/models/backoff'
 import { ConfigurationError } from './agent.ts'
-import { sleep } from './clock.ts'
+import { sleep } from '@cairn/models/clock'
 import type { Lease } from './lease.ts'
 import { workspaceMask } from './tools/workspace-mask.ts'
 import { cameMeanwhile, type Rest } from './turn/at-rest.ts'
@@ -24,6 +24,7 @@ const write = writer('wake')
  */
 const SAME_CRASHES = 3
 const MAX_CRASHES = 8
+const CRASH_BACKOFF: Backoff = { baseMs: 500, maxMs: 10_000 }
 
 /** The background review starts (contract 14.13): flags instead of the cursor. */
 export const reviewStarted = (data: {

@@ -1,11 +1,11 @@
 /** The dependencies of a runner. Created once and passed to everything that the runner starts. */
 import type { StreamRedactor, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
-import type { Clock } from './clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import type { Coding } from './code/coding.ts'
 import type { WorkspaceCopies } from './workspace-copies.ts'
-import type { Models } from './llm/registry.ts'
-import type { Logger } from './logger.ts'
+import type { Models } from '@cairn/models'
+import type { Logger } from '@cairn/models/logger'
 import type { Tool } from './tools/tool.ts'
 
 /**

@@ -8,7 +8,7 @@ import type { SessionRow, Snapshot } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
 import { FOLD_VERSION, readSnapshot, writeSnapshot } from '@cairn/state'
 import type { Lease } from './lease.ts'
-import type { Logger } from './logger.ts'
+import type { Logger } from '@cairn/models/logger'
 import { type Position, startPosition } from './turn/position.ts'
 import type { Runner } from './runner.ts'
 

@@ -3,7 +3,7 @@
  * starting many together delays all of them and the running ones, so they start a few at a time (decision
  * 20).
  */
-import type { Clock } from './clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 /** Maximum concurrent starts in a saturated process. */
 const MAX_STARTING = 8

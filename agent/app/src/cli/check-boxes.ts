@@ -1,11 +1,6 @@
 /** What a server started here, with this PATH, would report about its sandbox and the programs in it. */
-import {
-  chooseSandbox,
-  describeMcpSandbox,
-  findBrowser,
-  findCodingAgents,
-  type SandboxChoice,
-} from '@cairn/harness'
+import { chooseSandbox, type SandboxChoice } from '@cairn/sandbox'
+import { describeMcpSandbox, findBrowser, findCodingAgents } from '@cairn/harness'
 import type { Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import type { Finding } from './finding.ts'

@@ -2,7 +2,7 @@
  * From the file's content to the configuration that the service runs with: the demo model if no model is
  * named, and every name checked.
  */
-import { isInternalHost } from '@cairn/harness/egress'
+import { isInternalHost } from '@cairn/sandbox/egress'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { checkPatterns } from './check-patterns.ts'

@@ -1,8 +1,8 @@
 /** The demo's conversation, run against its scenario with the schemas of the real tools. */
 import { EVENTS, familyOf, FAMILIES, type EventType } from '@cairn/protocol'
 import { builtinDefinitions } from '@cairn/harness'
-import type { ModelMessage } from '@cairn/harness/internal/provider'
-import { createScripted } from '@cairn/harness/internal/scripted'
+import type { ModelMessage } from '@cairn/models'
+import { createScripted } from '@cairn/scripted-model/internal/provider'
 import { afterAll, expect, test } from 'vitest'
 import { readDemoScenario } from './demo-scenario.ts'
 

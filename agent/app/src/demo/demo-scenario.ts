@@ -1,6 +1,6 @@
 /** The script of the demo model, which answers when no model is configured (contract 12). */
 import { readFileSync } from 'node:fs'
-import { readScenario, type Scenario } from '@cairn/harness/scenario'
+import { readScenario, type Scenario } from '@cairn/scripted-model'
 
 const FILE = new URL('scenario.yaml', import.meta.url)
 

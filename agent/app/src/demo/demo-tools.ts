@@ -4,7 +4,8 @@
  * script cannot know.
  */
 import { randomUUID } from 'node:crypto'
-import { systemClock, type Tool } from '@cairn/harness'
+import { systemClock } from '@cairn/models/clock'
+import type { Tool } from '@cairn/harness'
 import type { LogStore } from '@cairn/log'
 import { type AgentConfig, AppError, type Config } from '@cairn/protocol'
 import { defineMission } from '@cairn/sessions'

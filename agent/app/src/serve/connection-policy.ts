@@ -3,8 +3,8 @@
  * may call.
  */
 import { join } from 'node:path'
-import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egress'
-import { guardedFetch } from '@cairn/harness/guarded-fetch'
+import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/sandbox/egress'
+import { guardedFetch } from '@cairn/sandbox/guarded-fetch'
 import { AgentConfig, type Config, type GovernanceConfig } from '@cairn/protocol'
 import { createSealing, DEFAULT_AGENT, type Sealing } from '@cairn/sessions'
 

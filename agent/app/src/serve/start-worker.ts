@@ -16,7 +16,6 @@ import {
   readSkills,
   homesIn,
   removeRetired,
-  type SandboxChoice,
   startBrowsers,
   type StartedBrowsers,
   startHarness,
@@ -24,6 +23,7 @@ import {
   sweepHomes,
   type Tool,
 } from '@cairn/harness'
+import type { SandboxChoice } from '@cairn/sandbox'
 import type { LogStore, Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { expireChangedGates } from '@cairn/sessions'

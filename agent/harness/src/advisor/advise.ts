@@ -5,10 +5,7 @@
  */
 import { type AdvisorConfig, asError, type EventDraft, clip } from '@cairn/protocol'
 import { quoteConversation } from '../evaluation/transcript.ts'
-import { callWatched } from '../llm/call-watched.ts'
-import { costOf } from '../llm/catalog.ts'
-import type { ModelAnswer } from '../llm/provider.ts'
-import type { ResolvedModel } from '../llm/registry.ts'
+import { callWatched, costOf, type ModelAnswer, type ResolvedModel } from '@cairn/models'
 import type { TurnContext } from '../turn/context.ts'
 import type { AdviceCategory } from './due.ts'
 import { advisorFailure, advisorRequest, advisorResult } from './events.ts'

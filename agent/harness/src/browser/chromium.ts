@@ -1,7 +1,6 @@
 /** How Chromium is started: its flags, and the policy that applies to anyone who controls it. */
 import { existsSync } from 'node:fs'
-import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
-import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
+import { FORWARDER_PORT, COMMAND_PATH, findProgram } from '@cairn/sandbox'
 
 /**
  * Debian's launcher is a shell script that reads more of /etc than a sandbox exposes; this maps it to the

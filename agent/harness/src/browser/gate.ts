@@ -2,7 +2,7 @@
  * Hands a browser over between its agent and a person: while a person is in control no call runs, and a
  * person who takes over waits for the running call or ends it.
  */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { createMutex } from '../mutex.ts'
 
 /** Maximum time that a person who takes over waits for the running call. */

@@ -7,9 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
 import type { BrowserContext } from 'playwright-core'
-import { type Sandbox, sandboxId, type SandboxProvider } from '../sandbox/sandbox.ts'
-import type { SandboxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
-import { COMMAND_PATH } from '../sandbox/program.ts'
+import {
+  type Sandbox,
+  sandboxId,
+  type SandboxProvider,
+  type SandboxProxy,
+  type PolicyProxy,
+  COMMAND_PATH,
+} from '@cairn/sandbox'
 import { CHROMIUM_FLAGS, CHROMIUM_POLICY, DISABLED_FEATURES, POLICY_FILE } from './chromium.ts'
 import { INIT_SCRIPT } from './sensitive-fields.ts'
 

@@ -7,8 +7,8 @@
  */
 import type { LogStore } from '@cairn/log'
 import type { Dialog } from 'playwright-core'
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import type { Clock } from '@cairn/models/clock'
+import type { Logger } from '@cairn/models/logger'
 import type { Browsers } from './browsers.ts'
 import { Control, type Controlled, noBrowser, type Person } from './control.ts'
 import { VIEWPORT } from './launch.ts'

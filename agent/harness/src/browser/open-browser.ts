@@ -1,6 +1,6 @@
 /** How a runner gets browsers: a sandboxed Chromium each, or a connection to a remote one. */
 import type { Config } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { type Launched, launchBrowser, type LaunchOptions } from './launch.ts'
 import { connectBrowser } from './remote.ts'
 import type { BrowserSecrets } from './secrets.ts'

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
 import type { BrowserContext } from 'playwright-core'
-import { urlProblem } from '../governance/egress.ts'
+import { urlProblem } from '@cairn/sandbox/egress'
 import { keepTabsFew, type Launched, type LaunchOptions, VIEWPORT } from './launch.ts'
 import { INIT_SCRIPT } from './sensitive-fields.ts'
 

@@ -17,7 +17,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
 import { asError } from '@cairn/protocol'
-import { type Clock, sleep } from '../clock.ts'
+import { type Clock, sleep } from '@cairn/models/clock'
 import type { AgentProcess } from './agent-process.ts'
 import { limitFlood } from './flood.ts'
 import { readFrames } from './frames.ts'

@@ -3,7 +3,7 @@
  * stream, or `usage` of a JSON document. Pure. Covers OpenAI's chat and responses APIs and Anthropic's
  * messages API.
  */
-import type { Usage } from '../llm/provider.ts'
+import type { Usage } from '@cairn/models'
 
 type Json = Record<string, unknown>
 const record = (value: unknown): Json =>

@@ -7,8 +7,7 @@
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { MADE_BY_TOOLS } from '@cairn/workspace'
-import type { Sandbox } from '../sandbox/sandbox.ts'
-import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
+import { type Sandbox, FORWARDER_PORT } from '@cairn/sandbox'
 import { GIT_PREFIX } from './git-broker.ts'
 
 export type Checkout = { repo: string; url: string; branch: string }

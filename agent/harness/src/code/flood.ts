@@ -1,6 +1,6 @@
 /** Limits the frames of an agent: one that writes faster than it can be read is ended. */
 import { type Readable, Transform } from 'node:stream'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 const MAX_BYTES_PER_S = 8 * 2 ** 20
 const MAX_LINE_BYTES = 16 * 2 ** 20

@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Fetch } from '../llm/transport.ts'
-import type { OriginHandler } from '../sandbox/policy-proxy.ts'
+import type { Fetch } from '@cairn/models'
+import type { OriginHandler } from '@cairn/sandbox'
 import { type PushHead, readPushHead, type RefUpdate, refusedPush, UnreadPush } from './push-request.ts'
 
 export type Push = { repo: string; updates: readonly RefUpdate[] }

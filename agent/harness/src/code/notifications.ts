@@ -2,7 +2,7 @@
 import type { CodeRun as Row } from '@cairn/log'
 import { codeChannelUpdate } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
-import { type Clock, every } from '../clock.ts'
+import { type Clock, every } from '@cairn/models/clock'
 import type { Claimed } from '../turn/capability.ts'
 
 /** The task, or what happened to the run since the agent's last prompt. */

@@ -8,7 +8,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { StreamRedactor } from '@cairn/log'
 import { clip, type EventData } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 export type ProgressChunk = Required<Pick<EventData<'code.run_progress'>, 'kind' | 'chunk'>>
 type Kind = NonNullable<ProgressChunk['kind']>

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { asError, type EventData } from '@cairn/protocol'
 import { type CheckpointManifest, unlessMissing, walkFiles, type WalkedFile } from '@cairn/workspace'
 import { canonicalJson } from '../canonical-json.ts'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@cairn/models/logger'
 import { putContent } from '../tools/checkpoint.ts'
 import type { Folders } from '../turn/capability.ts'
 

@@ -1,6 +1,6 @@
 /** The repository of a run, from its configuration: login, broker and path. */
 import type { Config } from '@cairn/protocol'
-import type { Fetch } from '../llm/transport.ts'
+import type { Fetch } from '@cairn/models'
 import type { AgentStart } from './agent-process.ts'
 import { type Checkout, checkoutIn, gitSettings } from './checkout.ts'
 import { createGitBroker, type GitBroker } from './git-broker.ts'

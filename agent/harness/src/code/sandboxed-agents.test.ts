@@ -1,6 +1,6 @@
 import { Config } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import type { SandboxChoice } from '../sandbox/choose.ts'
+import type { SandboxChoice } from '@cairn/sandbox'
 import { findCodingAgents } from './sandboxed-agents.ts'
 
 const config = Config.parse({})

@@ -7,13 +7,16 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '@cairn/protocol'
-import { contextWindowOf } from '../llm/catalog.ts'
-import { upstreamOf } from '../llm/registry.ts'
-import { createTransport, proxySettings } from '../llm/transport.ts'
-import { type Bind, type Sandbox, sandboxId } from '../sandbox/sandbox.ts'
-import type { SandboxChoice } from '../sandbox/choose.ts'
-import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
-import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
+import { contextWindowOf, upstreamOf, createTransport, proxySettings } from '@cairn/models'
+import {
+  type Bind,
+  type Sandbox,
+  sandboxId,
+  type SandboxChoice,
+  FORWARDER_PORT,
+  COMMAND_PATH,
+  findProgram,
+} from '@cairn/sandbox'
 import type { AgentStart, CodingAgents, StartedAgent } from './agent-process.ts'
 import { createBroker } from './broker.ts'
 import { checkOut } from './checkout.ts'

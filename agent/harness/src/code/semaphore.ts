@@ -1,5 +1,5 @@
 /** Limits the concurrent runs of a runner; the others wait in order of arrival. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 export type Semaphore = {
   /**

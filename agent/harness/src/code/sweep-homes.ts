@@ -7,7 +7,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@cairn/models/logger'
 
 /** Maximum runs read per session; an unfinished one is among the newest. */
 const LOOKED_AT = 20

@@ -4,8 +4,7 @@
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { CompactReason } from '@cairn/state'
-import { ModelError } from '../llm/provider.ts'
-import { schemaText } from '../llm/schema-text.ts'
+import { ModelError, schemaText } from '@cairn/models'
 import type { AskSettings } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import { contextCompact } from '../turn-events.ts'

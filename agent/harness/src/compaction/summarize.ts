@@ -4,9 +4,7 @@
  */
 import { asError, clip } from '@cairn/protocol'
 import type { ConversationEntry } from '@cairn/state'
-import { callWatched, type WatchedDeps } from '../llm/call-watched.ts'
-import { type Cost, costOf } from '../llm/catalog.ts'
-import type { Models } from '../llm/registry.ts'
+import { callWatched, type WatchedDeps, type Cost, costOf, type Models } from '@cairn/models'
 import { charsOfTokens, tokensOfText } from './size.ts'
 import { type Digest, shorten } from './summary-message.ts'
 import { transcribe } from './transcript.ts'

@@ -2,10 +2,7 @@
  * Has a separate model judge the work of a session (contract 14.10): no tools, and a context composed for it.
  */
 import { z } from 'zod'
-import { callWatched } from '../llm/call-watched.ts'
-import { costOf } from '../llm/catalog.ts'
-import { ModelError } from '../llm/provider.ts'
-import type { ResolvedModel } from '../llm/registry.ts'
+import { callWatched, costOf, ModelError, type ResolvedModel } from '@cairn/models'
 import type { TurnContext } from '../turn/context.ts'
 import { Verdict } from './verdict.ts'
 

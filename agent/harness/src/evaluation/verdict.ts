@@ -5,7 +5,7 @@
  */
 import type { EvaluationResult } from '@cairn/state'
 import { z } from 'zod'
-import { jsonWithin } from '../llm/json-answer.ts'
+import { jsonWithin } from '@cairn/models'
 
 export type Conclusion = {
   result: EvaluationResult

@@ -4,7 +4,7 @@
  * names them in full.
  */
 import { asError, clip, findPattern } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { decideGate } from '../governance/decide.ts'
 import { parseArguments } from '../tools/arguments.ts'
 import type { Call } from '../tools/call.ts'

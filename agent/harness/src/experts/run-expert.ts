@@ -3,11 +3,17 @@
  * memory.
  */
 import { asError, type EventData, type ExpertConfig } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
-import { callWatched, type WatchedDeps } from '../llm/call-watched.ts'
-import { costOf } from '../llm/catalog.ts'
-import { type ModelAnswer, ModelError, type ModelMessage } from '../llm/provider.ts'
-import type { Models, ResolvedModel } from '../llm/registry.ts'
+import type { Clock } from '@cairn/models/clock'
+import {
+  callWatched,
+  type WatchedDeps,
+  costOf,
+  type ModelAnswer,
+  ModelError,
+  type ModelMessage,
+  type Models,
+  type ResolvedModel,
+} from '@cairn/models'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import { callForExpert, type ExpertCallDeps, offeredTo } from './expert-calls.ts'

@@ -2,7 +2,7 @@ import { AgentConfig } from '@cairn/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decideGate } from './decide.ts'
-import { urlProblem } from './egress.ts'
+import { urlProblem } from '@cairn/sandbox/egress'
 import { narrowAgent } from './narrow.ts'
 
 const TOOLS = ['read_file', 'read_page', 'write_file', 'terminal', 'worker_complete']

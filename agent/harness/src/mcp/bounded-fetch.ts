@@ -3,8 +3,8 @@
  * whether a call learns that its response ended, nor how often its event stream is reopened.
  */
 import { limitBody } from '@cairn/protocol'
-import { limitRefusals } from '../llm/transport.ts'
-import { type Clock, sleep } from '../clock.ts'
+import { limitRefusals } from '@cairn/models'
+import { type Clock, sleep } from '@cairn/models/clock'
 
 export type BoundedFetch = {
   fetch: typeof globalThis.fetch

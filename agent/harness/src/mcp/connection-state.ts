@@ -9,8 +9,8 @@
  *   any        → stopped     the service shuts down
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import type { Clock } from '@cairn/models/clock'
+import type { Logger } from '@cairn/models/logger'
 import type { Tool } from '../tools/tool.ts'
 import type { Throttle } from './throttle.ts'
 import type { McpSession } from './session.ts'

@@ -4,7 +4,7 @@
  */
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
-import { backoffMs } from '../backoff.ts'
+import { backoffMs } from '@cairn/models/backoff'
 import { rootCause } from '../tools/root-cause.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import {

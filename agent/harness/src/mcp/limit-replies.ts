@@ -4,7 +4,7 @@
  * the rate are not sent.
  */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 const BURST = 100
 const EVERY_MS = 1000

@@ -3,7 +3,7 @@ import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/s
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { asError } from '@cairn/protocol'
-import type { SandboxProcess } from '../sandbox/sandbox.ts'
+import type { SandboxProcess } from '@cairn/sandbox'
 
 /** Time for a server to exit after its stdin was closed. */
 const FAREWELL_MS = 1000

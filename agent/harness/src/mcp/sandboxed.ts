@@ -5,9 +5,14 @@
  */
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Bind, SandboxNetwork, SandboxProvider } from '../sandbox/sandbox.ts'
-import type { SandboxChoice } from '../sandbox/choose.ts'
-import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
+import {
+  type Bind,
+  type SandboxNetwork,
+  type SandboxProvider,
+  type SandboxChoice,
+  COMMAND_PATH,
+  findProgram,
+} from '@cairn/sandbox'
 import { LeftOut } from './left-out.ts'
 import { maxAnswerBytes } from './max-answer.ts'
 import type { McpSandboxes, StdioServerConfig } from './transport.ts'

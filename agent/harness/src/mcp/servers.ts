@@ -1,7 +1,7 @@
 /** All configured MCP servers. None of them can delay the start of the service or of a turn. */
 import type { Config } from '@cairn/protocol'
-import { type Clock, systemClock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import { type Clock, systemClock } from '@cairn/models/clock'
+import type { Logger } from '@cairn/models/logger'
 import type { Tool } from '../tools/tool.ts'
 import type { McpConnection } from './connection-state.ts'
 import { isNameOfServer } from './tool-name.ts'

@@ -2,7 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { McpServerConfig } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { rootCause } from '../tools/root-cause.ts'
 import { limitReplies } from './limit-replies.ts'
 import { listTools, type ToolList } from './list-tools.ts'

@@ -1,5 +1,5 @@
 /** Runs work that the other side requests, at a rate that this side controls. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000

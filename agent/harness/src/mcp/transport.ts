@@ -3,7 +3,7 @@ import { StdioClientTransport, DEFAULT_INHERITED_ENV_VARS } from '@modelcontextp
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { McpServerConfig } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { boundedFetch } from './bounded-fetch.ts'
 import { LeftOut } from './left-out.ts'
 import { maxAnswerBytes } from './max-answer.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 /** The promise, or an error after `ms`: for work whose duration the other side controls. */
 export async function within<T>(clock: Clock, ms: number, what: string, running: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /** Wraps the tools of an MCP server as tools of the agent. */
 import type { McpServerConfig } from '@cairn/protocol'
 import { z } from 'zod'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@cairn/models/logger'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { admitTools, type DefinedTool } from './definition.ts'
 import type { ToolList } from './list-tools.ts'

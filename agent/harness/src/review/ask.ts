@@ -2,8 +2,7 @@
 import { clip, type ReviewConfig, type SkillProposal } from '@cairn/protocol'
 import { type Conversation, type ConversationMessage, SLASH_COMMANDS } from '@cairn/state'
 import { z } from 'zod'
-import { jsonWithin } from '../llm/json-answer.ts'
-import type { ModelRequest } from '../llm/provider.ts'
+import { jsonWithin, type ModelRequest } from '@cairn/models'
 import { Frontmatter } from '../skills/skill-file.ts'
 import { cleanEntries } from './memory-file.ts'
 

@@ -5,7 +5,7 @@
 import type { SessionRow } from '@cairn/log'
 import { asError, type ReviewConfig } from '@cairn/protocol'
 import { type AgentSetup, setUpAgent } from '../agent.ts'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@cairn/models/logger'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { createMutex } from '../mutex.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'

@@ -15,9 +15,7 @@ import {
   TAKES_INPUT,
 } from '@cairn/sessions'
 import type { Conversation } from '@cairn/state'
-import { callWatched, type WatchedDeps } from '../llm/call-watched.ts'
-import { costOf } from '../llm/catalog.ts'
-import type { Models } from '../llm/registry.ts'
+import { callWatched, type WatchedDeps, costOf, type Models } from '@cairn/models'
 import { type Findings, composeReview, readFindings } from './ask.ts'
 import { memoryFile, readMemory, writeMemory } from './memory-file.ts'
 

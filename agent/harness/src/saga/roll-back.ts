@@ -6,7 +6,7 @@
 import { REDACTED } from '@cairn/log'
 import { asError, type EventDraft, type GovernanceConfig, clip } from '@cairn/protocol'
 import { nextUnwinding, type Saga, type SagaState, type SagaStep } from '@cairn/state'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import type { Lease } from '../lease.ts'
 import { parseArguments } from '../tools/arguments.ts'
 import { gate, SPENT } from '../tools/gate.ts'

@@ -1,7 +1,7 @@
 /** The steps of a running saga, written in the commits of their calls (contract 14.8, 10). */
 import { asError, type AgentConfig, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 import type { SagaState, SagaStep } from '@cairn/state'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import type { CallSteps, EndedCall } from '../tools/call-steps.ts'
 import type { Tool } from '../tools/tool.ts'
 import { stepBegin, stepCommitted, stepFailed } from './events.ts'

@@ -6,7 +6,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { putFolder, RESERVED_DIR } from '@cairn/workspace'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@cairn/models/logger'
 import { type SkillFile, parseSkillFile } from './skill-file.ts'
 
 export type Skill = SkillFile & {

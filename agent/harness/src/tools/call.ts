@@ -1,7 +1,7 @@
 /** A tool call, and everything that running it touches. */
 import type { EventWithRows, Grant, Redact } from '@cairn/log'
 import type { GovernanceConfig } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import type { OpenGates } from '../governance/open-gates.ts'
 import type { CallSteps } from './call-steps.ts'
 import type { Linked, Tool } from './tool.ts'

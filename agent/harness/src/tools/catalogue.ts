@@ -1,9 +1,8 @@
 /** The built-in tools, in the order in which the model sees them. */
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
-import type { ResolveHost } from '../governance/guarded-lookup.ts'
-import type { SandboxProvider } from '../sandbox/sandbox.ts'
-import type { PolicyProxy } from '../sandbox/policy-proxy.ts'
+import type { ResolveHost } from '@cairn/sandbox/guarded-lookup'
+import type { SandboxProvider, PolicyProxy } from '@cairn/sandbox'
 import { askUserQuestionTool } from './ask-user-question.ts'
 import { createArtifactTool } from './create-artifact.ts'
 import { editFileTool } from './edit-file.ts'

@@ -3,7 +3,7 @@
  * silence.
  */
 import { asError, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
 
 /** Prefix of a failed tool's `error` (contract 13). */

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFil
 import { join } from 'node:path'
 import { GovernanceConfig } from '@cairn/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { sandboxed, CONTAINERS, ofTheRun, unsandboxed } from '../../test/sandbox/providers.ts'
+import { sandboxed, CONTAINERS, ofTheRun, unsandboxed } from '@cairn/sandbox/test/providers'
 import { makeContext, makeFolder, runParsed } from '../../test/tools/tool-context.ts'
 import { boundedOutput } from './bounded-output.ts'
-import { tagContainer } from '../sandbox/process-tags.ts'
+import { tagContainer } from '@cairn/sandbox/internal/process-tags'
 import { terminalTool } from './terminal.ts'
 import type { Tool } from './tool.ts'
 
@@ -224,7 +224,7 @@ describe('the sandbox', () => {
       '      const { terminalTool } = await ' +
       `import(${JSON.stringify(new URL('terminal.ts', import.meta.url).href)})\n` +
       '      const { sandboxed } = await ' +
-      `import(${JSON.stringify(new URL('../../test/sandbox/providers.ts', import.meta.url).href)})\n` +
+      `import(${JSON.stringify(import.meta.resolve('@cairn/sandbox/test/providers'))})\n` +
       "      const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: " +
       `${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { ` +
       "default: 'allow', allow: [], deny: [], internal: [] } }\n" +

@@ -15,10 +15,11 @@ import {
   type SandboxNetwork,
   type Exit,
   type SandboxProvider,
-} from '../sandbox/sandbox.ts'
-import type { SandboxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
-import { COMMAND_PATH } from '../sandbox/program.ts'
-import type { Watch } from '../sandbox/watchdog.ts'
+  type SandboxProxy,
+  type PolicyProxy,
+  COMMAND_PATH,
+  type Watch,
+} from '@cairn/sandbox'
 import { boundedOutput } from './bounded-output.ts'
 import { defineTool } from './parameters.ts'
 import type { Tool, ToolContext } from './tool.ts'

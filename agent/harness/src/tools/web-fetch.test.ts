@@ -6,7 +6,7 @@ import { freePort } from '@cairn/log/test/free-port'
 import { expect, onTestFinished, test } from 'vitest'
 import type { z } from 'zod'
 import { makeContext, runParsed } from '../../test/tools/tool-context.ts'
-import type { ResolveHost } from '../governance/guarded-lookup.ts'
+import type { ResolveHost } from '@cairn/sandbox/guarded-lookup'
 import { webFetchTool } from './web-fetch.ts'
 
 type GovernanceConfigInput = NonNullable<z.input<typeof GovernanceConfig>['egress']>

@@ -5,7 +5,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Config } from '@cairn/protocol'
 import { Directory, enterIfThere, MAX_FILE_BYTES } from '@cairn/workspace'
-import type { Watch } from '../sandbox/watchdog.ts'
+import type { Watch } from '@cairn/sandbox'
 import type { Tool } from './tool.ts'
 
 type Usage = { /** On disk. */ bytes: number; /** Including folders and links. */ files: number }

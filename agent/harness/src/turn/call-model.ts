@@ -5,8 +5,8 @@
  */
 import { CommitRefused } from '@cairn/log'
 import { asError, type EventDraft } from '@cairn/protocol'
-import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
-import { sleep } from '../clock.ts'
+import { backoffMs, MODEL_BACKOFF } from '@cairn/models/backoff'
+import { sleep } from '@cairn/models/clock'
 import { LeaseLost } from '../lease.ts'
 import {
   type ModelAnswer,
@@ -14,16 +14,16 @@ import {
   ModelError,
   type ModelRequest,
   type ToolSchema,
-} from '../llm/provider.ts'
-import { costOf } from '../llm/catalog.ts'
-import { startCallTimeout } from '../llm/call-timeout.ts'
-import type { ResolvedModel } from '../llm/registry.ts'
+  costOf,
+  startCallTimeout,
+  type ResolvedModel,
+  watchSilence,
+} from '@cairn/models'
 import type { TurnContext } from './context.ts'
 import { writeDeltas } from './deltas.ts'
 import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../turn-events.ts'
 import type { Reminder } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
-import { watchSilence } from '../llm/silence.ts'
 
 export type IterationCall = {
   turn_id: string

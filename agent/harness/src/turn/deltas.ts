@@ -7,7 +7,7 @@
  */
 import type { StreamRedactor } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { llmDelta } from '../turn-events.ts'
 
 const FLUSH_BYTES = 1024

@@ -5,7 +5,7 @@
 import type { EventWithRows } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
 import { sessionCompleted, sessionFailed } from '@cairn/sessions'
-import type { ModelError } from '../llm/provider.ts'
+import type { ModelError } from '@cairn/models'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 import { atRest, cameMeanwhile } from './at-rest.ts'
 import type { Ending } from './capability.ts'

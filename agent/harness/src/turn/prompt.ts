@@ -1,6 +1,6 @@
 /** The input of the model: the system prompt, the conversation, and the reminders for this one call. */
 import { type Conversation, inCallOrder } from '@cairn/state'
-import type { ModelMessage } from '../llm/provider.ts'
+import type { ModelMessage } from '@cairn/models'
 import type { Reminder } from './next-step.ts'
 
 const SAID: Record<Reminder, string> = {

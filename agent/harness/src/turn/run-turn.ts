@@ -3,7 +3,7 @@
  * waits for a person, is over, or must wait for another runner.
  */
 import { isOffered } from '../governance/decide.ts'
-import type { ToolSchema } from '../llm/provider.ts'
+import type { ToolSchema } from '@cairn/models'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import { modelEscalated } from '../turn-events.ts'
 import { callModel } from './call-model.ts'

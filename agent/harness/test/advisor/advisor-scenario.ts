@@ -1,6 +1,6 @@
 /** A turn that the advisor corrects before it ends: two effects instead of one. */
 import type { ConfigInput } from '@cairn/protocol'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { call, say } from '../turn/stage.ts'
 
 export const ADVISES = 'You advise another agent'

@@ -1,7 +1,7 @@
 /** A browser without Chromium: the gate is the real one, a call is whatever the test makes of it. */
 import { EventEmitter } from 'node:events'
 import type { BrowserContext } from 'playwright-core'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import { createGate } from '../../src/browser/gate.ts'
 import type { Launched } from '../../src/browser/launch.ts'
 import type { SessionBrowser } from '../../src/browser/session-browser.ts'

@@ -1,7 +1,7 @@
 /** Scripted families, each deterministic in what comes of it: how their models answer, and what people do. */
 import type { InboxItem } from '@cairn/protocol'
 import { answerQuestion } from '@cairn/sessions'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { CONTINUED, define, grading, verdict } from '../missions/mission-stage.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import {

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { Config } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '@cairn/models/clock'
 import { type McpOptions, type McpServers, startMcpServers } from '../../src/mcp/servers.ts'
 import { makeContext } from '../tools/tool-context.ts'
 import { fakeClock } from '../turn/fake-clock.ts'

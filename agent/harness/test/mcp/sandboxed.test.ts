@@ -10,9 +10,8 @@ import { Config, type ConfigInput, SandboxConfig } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { describeMcpSandbox, mcpSandboxes } from '../../src/mcp/sandboxed.ts'
 import { startMcpServers } from '../../src/mcp/servers.ts'
-import { chooseSandbox } from '../../src/sandbox/choose.ts'
-import { createPolicyProxy } from '../../src/sandbox/policy-proxy.ts'
-import { sandboxed } from '../sandbox/providers.ts'
+import { chooseSandbox, createPolicyProxy } from '@cairn/sandbox'
+import { sandboxed } from '@cairn/sandbox/test/providers'
 import { makeContext, makeFolder } from '../tools/tool-context.ts'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))

@@ -4,7 +4,7 @@ import type { SessionEvent } from '@cairn/protocol'
 import { defineMission, type MissionInput } from '@cairn/sessions'
 import { checkHistory, checkTree } from '@cairn/verify'
 import { expect } from 'vitest'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from '../coordination/tree-stage.ts'
 import { say, type Stage } from '../turn/stage.ts'
 

@@ -13,7 +13,7 @@ import {
   stopSession,
 } from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { goal, spawn, wait } from '../coordination/tree-stage.ts'
 import { alice, say, setStage, type Stage, type StageOptions, typesOf } from '../turn/stage.ts'
 import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'

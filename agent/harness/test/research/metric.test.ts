@@ -7,7 +7,7 @@ import { readMeasured } from '../../src/research/measure.ts'
 import { terminalTool } from '../../src/tools/terminal.ts'
 import { finishWork, goal, wait } from '../coordination/tree-stage.ts'
 import { expectSound, grading, untilMission, verdict } from '../missions/mission-stage.ts'
-import { sandboxed } from '../sandbox/providers.ts'
+import { sandboxed } from '@cairn/sandbox/test/providers'
 import { setStage, type Stage } from '../turn/stage.ts'
 import { branchCall, defineResearch, HARVESTED, report, writeFiles } from './research-stage.ts'
 

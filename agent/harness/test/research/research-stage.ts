@@ -5,7 +5,7 @@ import { type ResearchInput, ResearchInput as Input, ResearchLevels } from '@cai
 import { defineMission, researchSettings } from '@cairn/sessions'
 import type { Mission } from '@cairn/log'
 import { z } from 'zod'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import type { Tool } from '../../src/tools/tool.ts'
 import { finishWork, goal, wait } from '../coordination/tree-stage.ts'
 import { grading } from '../missions/mission-stage.ts'

@@ -1,6 +1,6 @@
 /** A session that is looked back over after every turn: something to remember, and a skill to propose. */
 import type { ConfigInput } from '@cairn/protocol'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { call, say } from '../turn/stage.ts'
 
 export const SKILL = {

@@ -14,8 +14,8 @@ import { mcpSandboxes } from '../../src/mcp/sandboxed.ts'
 import { type McpServers, startMcpServers } from '../../src/mcp/servers.ts'
 import { runTool } from '../../src/tools/run-tool.ts'
 import { type Answer, INITIALIZED, pay, type RpcRequest, sound, startRawServer } from '../mcp/raw-server.ts'
-import { sandboxed } from '../sandbox/providers.ts'
-import { systemClock } from '../../src/clock.ts'
+import { sandboxed } from '@cairn/sandbox/test/providers'
+import { systemClock } from '@cairn/models/clock'
 import { makeContext, makeFolder } from '../tools/tool-context.ts'
 
 const MIB = 1024 * 1024

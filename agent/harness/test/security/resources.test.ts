@@ -11,7 +11,7 @@ import { terminalTool } from '../../src/tools/terminal.ts'
 import { createQuota, withinQuota } from '../../src/tools/workspace-quota.ts'
 import { editFileTool } from '../../src/tools/edit-file.ts'
 import { writeFileTool } from '../../src/tools/write-file.ts'
-import { sandboxed, CONTAINERS, unsandboxed } from '../sandbox/providers.ts'
+import { sandboxed, CONTAINERS, unsandboxed } from '@cairn/sandbox/test/providers'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 
 const LIMITS = { memory_mb: 128, pids: 60, file_mb: 4, open_files: 100, tmp_mb: 8 }

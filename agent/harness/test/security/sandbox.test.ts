@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { GovernanceConfig } from '@cairn/protocol'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
-import type { SandboxProvider } from '../../src/sandbox/sandbox.ts'
+import type { SandboxProvider } from '@cairn/sandbox'
 import { terminalTool } from '../../src/tools/terminal.ts'
-import { sandboxed, ofTheRun } from '../sandbox/providers.ts'
+import { sandboxed, ofTheRun } from '@cairn/sandbox/test/providers'
 import { makeContext, makeFolder, runParsed } from '../tools/tool-context.ts'
 
 const box = await sandboxed()

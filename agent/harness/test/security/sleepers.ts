@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { promisify } from 'node:util'
-import { allProcesses, readStat } from '../../src/sandbox/processes.ts'
-import { ofTheRun } from '../sandbox/providers.ts'
+import { allProcesses, readStat } from '@cairn/sandbox/internal/processes'
+import { ofTheRun } from '@cairn/sandbox/test/providers'
 
 const run = promisify(execFile)
 

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import { terminalTool } from '../../src/tools/terminal.ts'
-import { CHECKED_CALLS, FORBIDDEN_CALLS, UNKNOWN_CALLS } from '../../src/sandbox/refused-calls.ts'
-import { sandboxed } from '../sandbox/providers.ts'
+import { CHECKED_CALLS, FORBIDDEN_CALLS, UNKNOWN_CALLS } from '@cairn/sandbox/internal/refused-calls'
+import { sandboxed } from '@cairn/sandbox/test/providers'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 
 const architecture = process.arch as 'x64' | 'arm64'
@@ -125,7 +125,7 @@ test('a sandboxed command has only its three descriptors, whatever the service i
 
 /** A service that has descriptor 200 open, and one command of it. */
 const LEAKING_SERVICE = `
-import { chooseSandbox } from "../../src/sandbox/choose.ts";
+import { chooseSandbox } from "@cairn/sandbox";
 import { SandboxConfig } from "@cairn/protocol";
 const { PATH } = process.env;
 const sandbox = await chooseSandbox({ config: SandboxConfig.parse({}), path: PATH, claims: false });

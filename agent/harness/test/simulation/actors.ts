@@ -8,8 +8,8 @@ import {
   ModelError,
   type ModelProvider,
   type ModelRequest,
-} from '../../src/llm/provider.ts'
-import type { Models } from '../../src/llm/registry.ts'
+  type Models,
+} from '@cairn/models'
 import { askUserQuestionTool } from '../../src/tools/ask-user-question.ts'
 import { todoTool } from '../../src/tools/todo.ts'
 import type { Tool, ToolContext } from '../../src/tools/tool.ts'

@@ -4,7 +4,7 @@
  * seed is the same history, byte for byte.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 /** mulberry32: small, seeded, good enough to pick moments. */
 export function seeded(seed: number): () => number {

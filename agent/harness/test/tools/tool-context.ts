@@ -1,12 +1,9 @@
 /** What the tests of tools share: a fresh workspace and a context for a tool that is run by itself. */
-import { mkdtempSync, realpathSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { GovernanceConfig } from '@cairn/protocol'
+import { makeFolder } from '@cairn/sandbox/test/make-folder'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 
-export const makeFolder = (name: string): string =>
-  realpathSync(mkdtempSync(join(tmpdir(), `cairn-${name}-`)))
+export { makeFolder }
 
 export const makeContext = (change: Partial<ToolContext> = {}): ToolContext => ({
   session_id: 's1',

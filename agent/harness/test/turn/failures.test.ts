@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { createModels, startHarness } from '@cairn/harness'
+import { createModels } from '@cairn/models'
+import { startHarness } from '@cairn/harness'
 import { Config } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { fakeClock } from './fake-clock.ts'

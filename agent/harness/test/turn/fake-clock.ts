@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '@cairn/models/clock'
 
 /** A clock that a test turns by hand. Timers run in the order they are due. */
 export type FakeClock = Clock & {

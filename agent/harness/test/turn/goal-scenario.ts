@@ -1,6 +1,6 @@
 /** A goal that takes two turns: one effect, a verdict that asks for more, a second try that satisfies. */
 import { fileURLToPath } from 'node:url'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { call, say } from './stage.ts'
 
 export const REVISE = { json: { result: 'needs_revision', explanation: 'once', feedback: 'note it again' } }

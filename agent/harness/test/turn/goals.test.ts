@@ -3,7 +3,7 @@ import { defineOutcomes, retrySession } from '@cairn/sessions'
 import { foldGoal, type GoalState } from '@cairn/state'
 import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { goalScenario, REVISE, SATISFIED } from './goal-scenario.ts'
 import { say, setStage, type Stage, typesOf } from './stage.ts'
 

@@ -18,17 +18,17 @@ import {
 } from '@cairn/protocol'
 import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '@cairn/models/clock'
 import type { CodingAgents } from '../../src/code/agent-process.ts'
 import { createWorkspaceCopies } from '../../src/workspace-copies.ts'
 import { type Harness, type HarnessOptions, startHarness } from '../../src/harness.ts'
-import { createModels } from '../../src/llm/registry.ts'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import { createModels } from '@cairn/models'
 import {
+  type ScenarioInput,
   type ScriptedServer,
   type ScriptedServerOptions,
   startScriptedServer,
-} from '../../src/llm/scripted-server.ts'
+} from '@cairn/scripted-model'
 import { builtinTools } from '../../src/tools/catalogue.ts'
 import type { Tool, ToolContext } from '../../src/tools/tool.ts'
 

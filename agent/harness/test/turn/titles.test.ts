@@ -2,7 +2,7 @@
 import { addMessage, createSession, renameSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
-import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import type { ScenarioInput } from '@cairn/scripted-model'
 import { alice, readLog, say, setStage, typesOf } from './stage.ts'
 
 const NAMES = { system: 'You name conversations' }

@@ -1,0 +1,25 @@
+/**
+ * Calls of language models.
+ *
+ * provider   the client of one server: OpenAI's protocol or Anthropic's
+ * model      a provider with the server's name of the model, resolved from `<provider>/<model>`
+ * catalog    rates and limits by model name
+ */
+export { startCallTimeout } from './call-timeout.ts'
+export { callWatched, type WatchedDeps } from './call-watched.ts'
+export { contextWindowOf, type Cost, costOf } from './catalog.ts'
+export { jsonWithin } from './json-answer.ts'
+export {
+  type ModelAnswer,
+  type ModelChunk,
+  ModelError,
+  type ModelMessage,
+  type ModelProvider,
+  type ModelRequest,
+  type ToolSchema,
+  type Usage,
+} from './provider.ts'
+export { createModels, type Models, type ResolvedModel, type Upstream, upstreamOf } from './registry.ts'
+export { schemaText } from './schema-text.ts'
+export { watchSilence } from './silence.ts'
+export { createTransport, type Fetch, limitRefusals, proxySettings } from './transport.ts'
