@@ -8,7 +8,7 @@ import { type LogStore, openSqliteStore } from '@cairn/log'
 import { addMessage, createSession } from '@cairn/sessions'
 import { FOLD_VERSION } from '@cairn/state'
 import { newId, owner, type WakeJob, type WakeReport } from './life-job.ts'
-import { startHarness } from '../src/harness.ts'
+import { startHarness } from '../src/runner/runner.ts'
 import { createModels } from '@cairn/models'
 import { startScriptedServer } from '@cairn/scripted-model'
 

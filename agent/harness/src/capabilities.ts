@@ -24,10 +24,10 @@ import { titles } from './titles.ts'
 import type { AskSettings, Capability, Claimed } from './turn/capability.ts'
 import type { Asking } from './turn/next-step.ts'
 import type { Position } from './turn/position.ts'
-import type { Runner } from './runner.ts'
+import type { RunnerDeps } from './runner-deps.ts'
 
 /** Created once per runner; called for each session that it claims. */
-export function createCapabilities(runner: Runner): (claimed: Claimed) => Promise<readonly Capability[]> {
+export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Promise<readonly Capability[]> {
   const reviews = keepReviews(runner)
   return async claimed => {
     const { session, report } = claimed
@@ -59,7 +59,9 @@ export function createCapabilities(runner: Runner): (claimed: Claimed) => Promis
 }
 
 /** Periodic work of a runner for its capabilities, independent of sessions. */
-export const maintenanceTasks = (runner: Runner): readonly { what: string; run: () => Promise<void> }[] => [
+export const maintenanceTasks = (
+  runner: RunnerDeps,
+): readonly { what: string; run: () => Promise<void> }[] => [
   { what: 'firing timers', run: () => fireTimers(runner) },
 ]
 

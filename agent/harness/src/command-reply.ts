@@ -5,7 +5,7 @@
 import type { EventDraft, EventId } from '@cairn/protocol'
 import { contextWindowOf } from '@cairn/models'
 import type { TurnContext } from './turn/context.ts'
-import { llmResponse } from './turn-events.ts'
+import { llmResponse } from './events.ts'
 
 /** Stands for the model: the server itself replied, so missing rates do not matter. */
 const COMMAND_MODEL = 'cairn/command'

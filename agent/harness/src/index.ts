@@ -8,8 +8,8 @@
  * step      the next action of a turn, decided from the folded log
  * gate      the checks that every tool call must pass
  */
-export { agentNames, setUpAgent, type AgentSetup } from './agent.ts'
-export { startHarness, type Harness, type HarnessOptions } from './harness.ts'
+export { agentNames, setUpAgent, type AgentSetup } from './governance/agent.ts'
+export { startHarness, type Harness, type HarnessOptions } from './runner/runner.ts'
 export { describeMcpSandbox, mcpSandboxes } from './mcp/sandboxed.ts'
 export { startMcpServers } from './mcp/servers.ts'
 export { removeRetired, type RemoveRetired } from './remove-retired.ts'

@@ -6,12 +6,12 @@
 import { CommitRefused, type LogStore } from '@cairn/log'
 import { asError, clip } from '@cairn/protocol'
 import { titleCommit } from '@cairn/sessions'
-import { setUpAgent } from './agent.ts'
+import { setUpAgent } from './governance/agent.ts'
 import type { Logger } from '@cairn/models/logger'
 import type { Models } from '@cairn/models'
 import type { Capability } from './turn/capability.ts'
 import type { SessionLog } from './turn/session-log.ts'
-import type { Runner } from './runner.ts'
+import type { RunnerDeps } from './runner-deps.ts'
 
 const FALLBACK_LENGTH = 60
 const TITLE_LENGTH = 80
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 30_000
 
 type Exchange = { question: string; answer: string }
 
-export function titles(runner: Runner, report: Logger): Capability {
+export function titles(runner: RunnerDeps, report: Logger): Capability {
   const { store, config, models, shutdown, keepInBackground, whenFree } = runner
   let named = false
   const reported = (work: Promise<void>): Promise<void> =>

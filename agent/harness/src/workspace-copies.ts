@@ -20,7 +20,7 @@ import {
   TooLarge,
   unlessMissing,
 } from '@cairn/workspace'
-import { ConfigurationError } from './agent.ts'
+import { ConfigurationError } from './governance/agent.ts'
 import { putContent } from './tools/checkpoint.ts'
 
 export type WorkspaceCopies = {

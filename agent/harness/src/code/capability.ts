@@ -6,20 +6,20 @@
 import { asError } from '@cairn/protocol'
 import { codeRunResult } from '@cairn/sessions'
 import { type CodeRun, isLive, liveRun, waitsForDecision } from '@cairn/state'
-import type { AgentSetup } from '../agent.ts'
+import type { AgentSetup } from '../governance/agent.ts'
 import { commandReply } from '../command-reply.ts'
 import { toolResult } from '../tools/events.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { CODE_TOOL, codeTool } from './code-tool.ts'
 import type { Driven, Result } from './drive.ts'
 import { inPlace } from './in-place.ts'
 
 type Due = { do: 'drive'; run: CodeRun } | { do: 'detach'; run: CodeRun; tool_call_id: string }
 
-export function codeRuns(runner: Runner, claimed: Claimed): Capability<Due> {
+export function codeRuns(runner: RunnerDeps, claimed: Claimed): Capability<Due> {
   const { coding } = runner
   // A worker session runs none: its parent would wait for a process that it cannot see.
   const isOffered = coding !== null && coding.agents.names.length > 0 && claimed.link === null
@@ -84,7 +84,7 @@ function parkedResult({ log }: TurnContext, { run, tool_call_id }: Extract<Due, 
  * crashes before that resumes the run. Never rejects.
  */
 function forgetEnded(
-  { coding, logger }: Runner,
+  { coding, logger }: RunnerDeps,
   session_id: string,
   runs: readonly CodeRun[],
 ): Promise<void> | null {

@@ -4,11 +4,11 @@
  */
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { findOpenGate } from '@cairn/sessions'
-import type { AgentSetup } from '../agent.ts'
+import type { AgentSetup } from '../governance/agent.ts'
 import { createMutex } from '../mutex.ts'
 import type { Claimed } from '../turn/capability.ts'
 import type { SessionLog } from '../turn/session-log.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import type { Push, PushVerdict } from './git-broker.ts'
 import {
   callOf,
@@ -30,7 +30,7 @@ export type Decisions = {
 }
 
 export type DecisionOptions = {
-  runner: Runner
+  runner: RunnerDeps
   claimed: Claimed
   setup: AgentSetup
   run_id: string

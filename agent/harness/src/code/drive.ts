@@ -13,10 +13,10 @@ import type { CodeRun as Row, EventWithRows, RowChange } from '@cairn/log'
 import { asError, type EventData } from '@cairn/protocol'
 import { closeGates, codeRunProgress, findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
-import type { AgentSetup } from '../agent.ts'
+import type { AgentSetup } from '../governance/agent.ts'
 import type { Claimed } from '../turn/capability.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import type { AgentStart, CodingAgents, StartedAgent, Used } from './agent-process.ts'
 import type { Ended } from './attempt.ts'
 import { createDecisions } from './decisions.ts'
@@ -25,7 +25,7 @@ import { createProgress, type ProgressChunk } from './progress.ts'
 import { followChanges, type RunChanges } from './run-changes.ts'
 import { promptOf, notifyChannel } from './notifications.ts'
 
-export type DriveDeps = { runner: Runner; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
+export type DriveDeps = { runner: RunnerDeps; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
 
 export type Result = EventData<'code.run_result'>
 /** `ended`: the caller writes the result, with everything else in the same commit. */

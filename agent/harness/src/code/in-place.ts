@@ -2,7 +2,7 @@
 import { asError } from '@cairn/protocol'
 import { findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { drive, type DriveDeps, type Driven } from './drive.ts'
 
 /**
@@ -10,7 +10,7 @@ import { drive, type DriveDeps, type Driven } from './drive.ts'
  * background.
  */
 export async function inPlace(
-  runner: Runner,
+  runner: RunnerDeps,
   { claimed, setup }: Pick<DriveDeps, 'claimed' | 'setup'>,
   run: CodeRun,
 ): Promise<Driven> {

@@ -13,7 +13,7 @@ import { type CheckpointManifest, unlessMissing, walkFiles, type WalkedFile } fr
 import { canonicalJson } from '../canonical-json.ts'
 import type { Logger } from '@cairn/models/logger'
 import { putContent } from '../tools/checkpoint.ts'
-import type { Folders } from '../turn/capability.ts'
+import type { Folders } from '../turn/folders.ts'
 
 /** Maximum changed files that are listed by name. */
 const MAX_NAMED = 50

@@ -18,7 +18,7 @@ import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Append } from '../turn/session-log.ts'
-import { contextCompact } from '../turn-events.ts'
+import { contextCompact } from '../events.ts'
 import type { CommandDue } from './capability.ts'
 
 export async function actOnCommand(

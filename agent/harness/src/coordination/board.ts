@@ -7,10 +7,10 @@ import { boardUpdate, composeUpdate } from '@cairn/sessions'
 import { createSpawnContext } from './spawn-context.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { readBoardTool, shareNoteTool } from './share-note.ts'
 
-export function board(runner: Runner, claimed: Claimed): Capability {
+export function board(runner: RunnerDeps, claimed: Claimed): Capability {
   const { link, session } = claimed
   return {
     name: 'board',

@@ -6,7 +6,7 @@
 import { CommitRefused, type Link } from '@cairn/log'
 import { BLOCK_TOOL, type Block, isApproval, isOver, type Wait } from '@cairn/state'
 import { COMPLETE_TOOL, dropDelegationTimer } from '@cairn/sessions'
-import { agentOf } from '../agent.ts'
+import { agentOf } from '../governance/agent.ts'
 import { alwaysAllow } from '../governance/always-allow.ts'
 import { toolResult } from '../tools/events.ts'
 import type { Linked, Tool } from '../tools/tool.ts'
@@ -14,7 +14,7 @@ import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { FinishReason } from '../turn/next-step.ts'
 import type { Position } from '../turn/position.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { applyWorkerFilesTool } from './apply-worker-files.ts'
 import { askAboutBlocks } from './ask-about-blocks.ts'
 import { delegateTaskTool } from './delegate-task.ts'
@@ -35,7 +35,7 @@ type Due =
   | { do: 'unblock'; block: Block; by: 'answer' | 'message' }
   | { do: 'wait' }
 
-export function workers(runner: Runner, claimed: Claimed): Capability<Due> {
+export function workers(runner: RunnerDeps, claimed: Claimed): Capability<Due> {
   const place = (): SpawnContext =>
     createSpawnContext(runner, claimed, agentOf(runner.config, claimed.session))
   const isChild = claimed.link?.status === 'open'

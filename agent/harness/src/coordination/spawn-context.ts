@@ -2,11 +2,11 @@
 import type { Link, SessionRow } from '@cairn/log'
 import type { AgentConfig, WorkersConfig } from '@cairn/protocol'
 import { childConfig } from '@cairn/sessions'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import type { Claimed } from '../turn/capability.ts'
 
 export type SpawnContext = {
-  runner: Runner
+  runner: RunnerDeps
   claimed: Claimed
   session: SessionRow
   link: Link | null
@@ -19,7 +19,7 @@ export type SpawnContext = {
   maySpawn: boolean
 }
 
-export function createSpawnContext(runner: Runner, claimed: Claimed, agent: AgentConfig): SpawnContext {
+export function createSpawnContext(runner: RunnerDeps, claimed: Claimed, agent: AgentConfig): SpawnContext {
   const { session, link } = claimed
   const depth = link?.depth ?? 0
   const limits = agent.workers

@@ -6,7 +6,7 @@ import type { CommitRefused, LinkedCommit, RowChange } from '@cairn/log'
 import { cutAt, type EventDraft, type WorkerKind } from '@cairn/protocol'
 import { type ChildPlan, derivedId, goalMessage, openChild } from '@cairn/sessions'
 import { z } from 'zod'
-import { agentNames } from '../agent.ts'
+import { agentNames } from '../governance/agent.ts'
 import { noBudget, shareBudget, unpriced } from './budget.ts'
 import type { SpawnContext } from './spawn-context.ts'
 

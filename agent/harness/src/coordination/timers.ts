@@ -1,7 +1,7 @@
 /** Fires due timers of all sessions: any runner may claim and fire them, because a timer acts once. */
 import { asError } from '@cairn/protocol'
 import { fireTimer } from '@cairn/sessions'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 
 const AT_ONCE = 50
 /** Time to fire the claimed timers before another runner may claim them. */
@@ -15,7 +15,7 @@ export async function fireTimers({
   newId,
   logger,
   shutdown,
-}: Pick<Runner, 'store' | 'id' | 'clock' | 'newId' | 'logger' | 'shutdown'>): Promise<void> {
+}: Pick<RunnerDeps, 'store' | 'id' | 'clock' | 'newId' | 'logger' | 'shutdown'>): Promise<void> {
   for (let claimed = AT_ONCE; claimed === AT_ONCE && !shutdown.aborted;) {
     const timers = await store.coordination.claimTimers(id, AT_ONCE, CLAIM_MS)
     claimed = timers.length

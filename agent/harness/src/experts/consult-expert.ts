@@ -1,7 +1,7 @@
 /** consult_expert: hands a task to one of the experts that the agent lists (contract 14.9). */
 import type { Config, EventDraft, ExpertConfig } from '@cairn/protocol'
 import { z } from 'zod'
-import { type AgentSetup, ConfigurationError } from '../agent.ts'
+import { type AgentSetup, ConfigurationError } from '../governance/agent.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
 import { expertDelegation, expertFailure, expertResult } from './events.ts'

@@ -4,12 +4,12 @@
  */
 import { childConfig } from '@cairn/sessions'
 import { BRANCH_TOOL, REPORT_TOOL, toHarvest } from '@cairn/state'
-import { agentOf } from '../agent.ts'
+import { agentOf } from '../governance/agent.ts'
 import { createSpawnContext } from '../coordination/spawn-context.ts'
 import { alwaysAllow } from '../governance/always-allow.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { Position } from '../turn/position.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { isReported } from '../missions/active-research.ts'
 import { ADOPT_TOOL, researchAdoptTool } from './adopt.ts'
 import { researchBranchTool } from './branch.ts'
@@ -19,7 +19,7 @@ import { researchReportTool } from './report.ts'
 
 type Due = 'harvest'
 
-export function research(runner: Runner, claimed: Claimed): Capability<Due> {
+export function research(runner: RunnerDeps, claimed: Claimed): Capability<Due> {
   const { session, link } = claimed
   const isBranch = link?.status === 'open' && childConfig(session)?.branch !== undefined
   const place = () => createSpawnContext(runner, claimed, agentOf(runner.config, session))

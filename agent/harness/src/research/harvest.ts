@@ -10,7 +10,7 @@ import { converge, type Converged, type Research, toHarvest } from '@cairn/state
 import { usedOf } from '../missions/spent.ts'
 import { ModelError } from '@cairn/models'
 import type { TurnContext } from '../turn/context.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { type Active, activeResearch } from '../missions/active-research.ts'
 import { composeDigest } from './digest.ts'
 import { measure, type Measured } from './measure.ts'
@@ -26,7 +26,7 @@ const unscored: Scored = { measured: new Map(), used: {} }
  * retries.
  */
 export async function harvest(
-  runner: Runner,
+  runner: RunnerDeps,
   turn: TurnContext,
   before: readonly EventDraft[],
 ): Promise<ModelError | null> {
@@ -95,7 +95,7 @@ const scoresOf = (found: readonly Found[], measured: ReadonlyMap<string, Measure
 
 /** No evaluator is called once the budget is exhausted. */
 async function scoreAll(
-  runner: Runner,
+  runner: RunnerDeps,
   turn: TurnContext,
   active: Active,
   found: readonly Found[],
@@ -112,7 +112,7 @@ async function scoreAll(
 }
 
 async function measureAll(
-  runner: Runner,
+  runner: RunnerDeps,
   { log, lease, setup }: TurnContext,
   { settings: { metric } }: Research,
   found: readonly Found[],

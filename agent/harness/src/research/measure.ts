@@ -5,12 +5,12 @@
 import { AgentConfig, type ResearchMetric } from '@cairn/protocol'
 import { isOffered } from '../governance/decide.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 
 export type Measured = { score: number | null; why: string }
 /** Context of a measurement: the tools, the rules of the agent, and the command. */
 export type Measuring = {
-  runner: Pick<Runner, 'tools' | 'newId'>
+  runner: Pick<RunnerDeps, 'tools' | 'newId'>
   agent: Pick<AgentConfig, 'governance' | 'tools'>
   session_id: string
   metric: ResearchMetric

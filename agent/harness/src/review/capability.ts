@@ -4,13 +4,13 @@
  */
 import type { SessionRow } from '@cairn/log'
 import { asError, type ReviewConfig } from '@cairn/protocol'
-import { type AgentSetup, setUpAgent } from '../agent.ts'
+import { type AgentSetup, setUpAgent } from '../governance/agent.ts'
 import type { Logger } from '@cairn/models/logger'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { createMutex } from '../mutex.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
-import { reviewStarted } from '../run-session.ts'
-import type { Runner } from '../runner.ts'
+import { reviewStarted } from '../events.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { reviewDue } from './due.ts'
 import { withLearnedSkills } from './learned-skills.ts'
 import { describeMemory, memoryFile, readMemory } from './memory-file.ts'
@@ -26,7 +26,7 @@ export type Reviews = {
 /**
  * Created once per runner: several sessions may write the same memory, so they are reviewed one at a time.
  */
-export function keepReviews(runner: Runner): Reviews {
+export function keepReviews(runner: RunnerDeps): Reviews {
   const { config, store } = runner
   const oneAtATime = createMutex()
   const settingsOf = (session: SessionRow): ReviewConfig | undefined => config.agents[session.agent]?.review
@@ -46,7 +46,7 @@ export function keepReviews(runner: Runner): Reviews {
 
 /** The agent with its memory of the user in the system prompt. */
 async function remember(
-  { dataDir }: Runner,
+  { dataDir }: RunnerDeps,
   session: SessionRow,
   setup: AgentSetup,
   report: Logger,
@@ -66,7 +66,7 @@ async function remember(
 
 /** Reviews the session if that is due; null: it is not. Never rejects. */
 function lookBack(
-  runner: Runner,
+  runner: RunnerDeps,
   { log, report }: Claimed,
   settings: ReviewConfig,
   skills: ReadonlyMap<string, unknown>,

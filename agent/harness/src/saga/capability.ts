@@ -2,11 +2,11 @@
  * Sagas as a row of the capabilities: one is active while the agent works, and ends committed with the turn
  * that had steps. An interrupted one is rolled back at the next claim, before anything else.
  */
-import { policyOf } from '../agent.ts'
+import { policyOf } from '../governance/agent.ts'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { sagaStart } from './events.ts'
 import { completeSaga, owesRollBack, rollBack, type RollBackDeps } from './roll-back.ts'
 import { sagaSteps } from './steps.ts'
@@ -26,7 +26,7 @@ function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
 
 /** A rollback needs the tools and the folders, not the agent. */
 const prepareRollBack = async (
-  { clock, tools, findTool, config, shutdown }: Runner,
+  { clock, tools, findTool, config, shutdown }: RunnerDeps,
   { session, lease, log, makeFolders }: Claimed,
 ): Promise<RollBackDeps> => ({
   log,
@@ -40,7 +40,7 @@ const prepareRollBack = async (
   draining: () => shutdown.aborted,
 })
 
-export const sagas = (runner: Runner): Capability => ({
+export const sagas = (runner: RunnerDeps): Capability => ({
   name: 'sagas',
   atClaim: {
     isDue: ({ saga }) => owesRollBack(saga),

@@ -7,16 +7,16 @@ import type { CommitRefused } from '@cairn/log'
 import { AppError, type ScheduleInput } from '@cairn/protocol'
 import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
 import { z } from 'zod'
-import type { AgentSetup } from '../agent.ts'
+import type { AgentSetup } from '../governance/agent.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
-import type { Runner } from '../runner.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 import { liveSchedules } from './live-schedules.ts'
 
 const CREATE_TOOL = 'schedule_create'
 
-export function schedules(runner: Runner, claimed: Claimed): Capability {
+export function schedules(runner: RunnerDeps, claimed: Claimed): Capability {
   const { enabled, tool } = runner.config.schedules
   const isRoot = claimed.session.parent_id === null
   if (!enabled || tool === 'off' || !isRoot) return { name: 'schedules' }
@@ -65,7 +65,7 @@ const Parameters = z.strictObject({
   wake: z.boolean().optional().describe('each result starts a turn; default: you read it in your next turn'),
 })
 
-const createTool = (runner: Runner, { session }: Claimed): Tool =>
+const createTool = (runner: RunnerDeps, { session }: Claimed): Tool =>
   defineTool({
     name: CREATE_TOOL,
     description:
@@ -108,7 +108,7 @@ function refusedMaking(thrown: CommitRefused): { content: { error: string } } | 
 }
 
 const ListParameters = z.strictObject({})
-const listTool = ({ store }: Runner, { session }: Claimed): Tool =>
+const listTool = ({ store }: RunnerDeps, { session }: Claimed): Tool =>
   defineTool({
     name: 'schedule_list',
     description: 'List the schedules of this session that have not ended, and the results of their runs.',
@@ -139,7 +139,7 @@ const listTool = ({ store }: Runner, { session }: Claimed): Tool =>
   })
 
 const CancelParameters = z.strictObject({ schedule_id: z.string().max(64) })
-const cancelTool = (runner: Runner, claimed: Claimed): Tool =>
+const cancelTool = (runner: RunnerDeps, claimed: Claimed): Tool =>
   defineTool({
     name: 'schedule_cancel',
     description: 'Cancel a schedule of this session. A run in progress continues and reports its result.',
@@ -151,7 +151,7 @@ const cancelTool = (runner: Runner, claimed: Claimed): Tool =>
   })
 
 /** Rebuilds and retries the commit while the schedule changes. */
-async function cancel(runner: Runner, claimed: Claimed, id: string): Promise<ToolOutcome> {
+async function cancel(runner: RunnerDeps, claimed: Claimed, id: string): Promise<ToolOutcome> {
   const row = await runner.store.coordination.schedule(id)
   if (row === null || row.session_id !== claimed.session.id)
     return { content: { error: `this session has no schedule ${id}; schedule_list shows its schedules` } }

@@ -1,5 +1,5 @@
 /** The system prompt with the list of skills, if the agent may load them. */
-import type { AgentSetup } from '../agent.ts'
+import type { AgentSetup } from '../governance/agent.ts'
 import { isOffered } from '../governance/decide.ts'
 import { describeSkills, type SkillCatalogue } from './catalogue.ts'
 import { LOAD_SKILL } from './load-skill.ts'

@@ -84,3 +84,9 @@ export type Tool = {
   lost?(args: Record<string, unknown>, toolCallId: string): readonly EventDraft[]
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutcome>
 }
+
+/**
+ * Resolves a name that is not among the tools: a tool of a server that has connected since, or the reason of
+ * its absence.
+ */
+export type FindTool = (name: string, signal: AbortSignal) => Promise<Tool | { absence: string } | null>

@@ -7,7 +7,7 @@ import { CommitRefused } from '@cairn/log'
 import { asError, type EventDraft } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '@cairn/models/backoff'
 import { sleep } from '@cairn/models/clock'
-import { LeaseLost } from '../lease.ts'
+import { LeaseLost } from './lease.ts'
 import {
   type ModelAnswer,
   type ModelChunk,
@@ -21,7 +21,7 @@ import {
 } from '@cairn/models'
 import type { TurnContext } from './context.ts'
 import { writeDeltas } from './deltas.ts'
-import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../turn-events.ts'
+import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../events.ts'
 import type { Reminder } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
 

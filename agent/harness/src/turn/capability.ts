@@ -14,19 +14,17 @@
  */
 import type { EventWithRows, Link, RowChange, SessionRow } from '@cairn/log'
 import type { EventId } from '@cairn/protocol'
-import type { AgentSetup } from '../agent.ts'
-import type { Lease } from '../lease.ts'
+import type { AgentSetup } from '../governance/agent.ts'
+import type { Lease } from './lease.ts'
 import type { ModelError } from '@cairn/models'
 import type { Logger } from '@cairn/models/logger'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { TurnContext } from './context.ts'
+import type { Folders } from './folders.ts'
 import type { FinishReason } from './next-step.ts'
 import type { Position } from './position.ts'
 import type { SessionLog } from './session-log.ts'
-
-/** Absolute paths of the session's workspace, and of its checkpoint store. */
-export type Folders = { workspace: string; checkpoints: string }
 
 /** A session as a runner has it around a turn. */
 export type Claimed = {
@@ -41,7 +39,7 @@ export type Claimed = {
 }
 
 /** Work that goes before everything else in a claimed session. It must end, whatever happens. */
-type ClaimWork = {
+export type ClaimWork = {
   /** Pure. */
   isDue(position: Position): boolean
   /** Ends with the lease released, or with `draining`: then another runner continues. */

@@ -8,7 +8,7 @@
 import type { StreamRedactor } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
-import { llmDelta } from '../turn-events.ts'
+import { llmDelta } from '../events.ts'
 
 const FLUSH_BYTES = 1024
 type IterationRef = { turn_id: string; iteration_index: number }

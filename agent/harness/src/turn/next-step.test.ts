@@ -1,6 +1,6 @@
 import { Config, type SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { setUpAgent } from '../agent.ts'
+import { setUpAgent } from '../governance/agent.ts'
 import { bindAsks } from '../capabilities.ts'
 import { commandCapabilities } from '../commands/capability.ts'
 import { goalContinuation, goalGrading } from '../goals/capability.ts'

@@ -5,7 +5,7 @@
 import { isOffered } from '../governance/decide.ts'
 import type { ToolSchema } from '@cairn/models'
 import { toolJsonSchema } from '../tools/parameters.ts'
-import { modelEscalated } from '../turn-events.ts'
+import { modelEscalated } from '../events.ts'
 import { callModel } from './call-model.ts'
 import type { TurnContext } from './context.ts'
 import { describeFailure, fail, finish, giveBack, settle, suspend } from './end-turn.ts'

@@ -13,7 +13,7 @@ import {
 } from '@cairn/log'
 import { EVENT_TYPES, type EventDraft } from '@cairn/protocol'
 import { endsChild } from '@cairn/sessions'
-import { type Lease, LeaseLost } from '../lease.ts'
+import { type Lease, LeaseLost } from './lease.ts'
 import { foldRecords, type Position, startPosition } from './position.ts'
 
 export type Append = Pick<

@@ -1,7 +1,7 @@
 /** The records of an iteration and of a turn after their end. */
 import type { EventDraft } from '@cairn/protocol'
 import { listArtifacts, parseCall, recapIteration, recapTurn } from '../recap.ts'
-import { iterationSummary, turnSummary } from '../turn-events.ts'
+import { iterationSummary, turnSummary } from '../events.ts'
 import type { TurnContext } from './context.ts'
 
 /** The summary of the turn, if one started. */

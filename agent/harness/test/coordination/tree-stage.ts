@@ -2,7 +2,7 @@
 import type { LogStore } from '@cairn/log'
 import type { SessionEvent } from '@cairn/protocol'
 import { derivedId } from '@cairn/sessions'
-import type { Harness } from '../../src/harness.ts'
+import type { Harness } from '../../src/runner/runner.ts'
 import type { ScenarioInput } from '@cairn/scripted-model'
 import { readLog, setStage, type Stage, type StageOptions } from '../turn/stage.ts'
 

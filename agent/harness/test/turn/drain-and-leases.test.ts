@@ -6,7 +6,7 @@ import { addMessage, createSession, stopSession } from '@cairn/sessions'
 import type { EventData } from '@cairn/protocol'
 import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
-import { llmResponse } from '../../src/turn-events.ts'
+import { llmResponse } from '../../src/events.ts'
 import { fakeClock } from './fake-clock.ts'
 import { alice, call, readLog, say, setStage } from './stage.ts'
 

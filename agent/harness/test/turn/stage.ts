@@ -21,7 +21,7 @@ import { z } from 'zod'
 import type { Clock } from '@cairn/models/clock'
 import type { CodingAgents } from '../../src/code/agent-process.ts'
 import { createWorkspaceCopies } from '../../src/workspace-copies.ts'
-import { type Harness, type HarnessOptions, startHarness } from '../../src/harness.ts'
+import { type Harness, type HarnessOptions, startHarness } from '../../src/runner/runner.ts'
 import { createModels } from '@cairn/models'
 import {
   type ScenarioInput,

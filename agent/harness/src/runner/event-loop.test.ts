@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '@cairn/models/clock'
-import { waitUntilFree, monitorEventLoop } from './event-loop-monitor.ts'
+import { waitUntilFree, monitorEventLoop } from './claims.ts'
 
 /** An event loop whose active and idle times the test sets. */
 function fakeLoop() {

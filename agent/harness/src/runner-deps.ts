@@ -3,18 +3,12 @@ import type { StreamRedactor, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
 import type { Coding } from './code/coding.ts'
-import type { WorkspaceCopies } from './workspace-copies.ts'
 import type { Models } from '@cairn/models'
 import type { Logger } from '@cairn/models/logger'
-import type { Tool } from './tools/tool.ts'
+import type { FindTool, Tool } from './tools/tool.ts'
+import type { FolderDeps } from './turn/folders.ts'
 
-/**
- * Resolves a name that is not among the tools: a tool of a server that has connected since, or the reason of
- * its absence.
- */
-export type FindTool = (name: string, signal: AbortSignal) => Promise<Tool | { absence: string } | null>
-
-export type Runner = {
+export type RunnerDeps = FolderDeps & {
   id: string
   store: LogStore
   models: Models
@@ -23,15 +17,9 @@ export type Runner = {
   /** `McpServers.find`. */
   findTool: FindTool
   config: Config
-  dataDir: string
-  workspacesDir: string
   skillsDir: string | undefined
-  /** Creates a session's folder below `root` if it is missing; returns its path. */
-  makeFolder: (root: string, sessionId: string) => Promise<string>
   /** Null: no coding agent can run here. */
   coding: Coding | null
-  /** The workspace copies of workers. */
-  copies: WorkspaceCopies
   clock: Clock
   /** In [0, 1); the jitter of retries. */
   random: () => number

@@ -2,7 +2,7 @@
 import { AgentConfig, type Config, GovernanceConfig } from '@cairn/protocol'
 import { childConfig, DEFAULT_AGENT, missionEvaluator, StoredSessionConfig } from '@cairn/sessions'
 import type { SessionRow } from '@cairn/log'
-import { narrowAgent } from './governance/narrow.ts'
+import { narrowAgent } from './narrow.ts'
 
 export type AgentSetup = {
   agent: AgentConfig

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTurnAdmission } from './turn-admission.ts'
+import { createTurnAdmission } from './claims.ts'
 
 /** `ask` requests entries; `entered` lists those admitted, each with the function that reports its start. */
 function setUp(busy: boolean) {

@@ -7,10 +7,10 @@
 import type { SessionRow, Snapshot } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
 import { FOLD_VERSION, readSnapshot, writeSnapshot } from '@cairn/state'
-import type { Lease } from './lease.ts'
+import type { Lease } from '../turn/lease.ts'
 import type { Logger } from '@cairn/models/logger'
-import { type Position, startPosition } from './turn/position.ts'
-import type { Runner } from './runner.ts'
+import { type Position, startPosition } from '../turn/position.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 
 type Fold = {
   position: Position
@@ -37,7 +37,7 @@ const CHARS_AN_EVENT = 500
 const MAX_SNAPSHOT_CHARS = 8 * 1024 * 1024
 
 export function createSnapshotCache(
-  runner: Pick<Runner, 'store' | 'shutdown' | 'keepInBackground' | 'clock'>,
+  runner: Pick<RunnerDeps, 'store' | 'shutdown' | 'keepInBackground' | 'clock'>,
   maxEntries: number,
   every: number = SNAPSHOT_EVERY,
 ): SnapshotCache {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type FakeClock, fakeClock } from '../test/turn/fake-clock.ts'
-import { holdLease } from './lease.ts'
-import { createLeaseReleaseRetry } from './lease-release-retry.ts'
+import { type FakeClock, fakeClock } from '../../test/turn/fake-clock.ts'
+import { holdLease } from '../turn/lease.ts'
+import { createLeaseReleaseRetry } from './lease.ts'
 
 const lease = holdLease('s', { worker_id: 'w', epoch: 3 })
 

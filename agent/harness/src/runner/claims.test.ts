@@ -1,8 +1,7 @@
 import type { Claim, ClaimRules } from '@cairn/log'
 import { Config } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { createClaims } from './claims.ts'
-import { createRuns } from './runs.ts'
+import { createClaims, createRuns } from './claims.ts'
 
 /** The part of a claim that a run reads. */
 const claimOf = (id: string, parent_id: string | null): Claim => ({

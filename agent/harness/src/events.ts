@@ -1,7 +1,21 @@
-/** The events of a turn; the only place that holds the turn writer. */
+/** The events of a runner and its turns; the only place that holds their writers. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
+const writeWake = writer('wake')
+const writeRecovery = writer('sweeper')
 const write = writer('turn')
+
+export const sessionWoken = (data: { worker_id: string; cursor: number }): EventDraft<'harness.wake'> =>
+  writeWake('harness.wake', data)
+/** The background review starts (contract 14.13): flags instead of the cursor. */
+export const reviewStarted = (data: {
+  worker_id: string
+  review_memory: boolean
+  review_skills: boolean
+}): EventDraft<'harness.wake'> => writeWake('harness.wake', data)
+export const turnCrashed = (data: EventData<'harness.crash'>): EventDraft => writeWake('harness.crash', data)
+export const sessionRecovered = (data: EventData<'harness.recovered'>): EventDraft =>
+  writeRecovery('harness.recovered', data)
 
 export const llmRequest = (data: EventData<'llm.request'>): EventDraft => write('llm.request', data)
 export const llmDelta = (data: EventData<'llm.delta'>): EventDraft => write('llm.delta', data)

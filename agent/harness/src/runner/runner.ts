@@ -5,25 +5,21 @@
 import { createStreamRedactor, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
-import { createWorkspaceCopies } from './workspace-copies.ts'
-import { runClaim } from './run-claim.ts'
-import { createTurnAdmission } from './turn-admission.ts'
-import { createCapabilities, maintenanceTasks } from './capabilities.ts'
-import { createClaims } from './claims.ts'
+import { createWorkspaceCopies } from '../workspace-copies.ts'
+import { resume } from './resume.ts'
+import { createCapabilities, maintenanceTasks } from '../capabilities.ts'
+import { createClaims, createRuns, createTurnAdmission, monitorEventLoop, waitUntilFree } from './claims.ts'
 import { type Clock, every, systemClock } from '@cairn/models/clock'
-import type { CodingAgents } from './code/agent-process.ts'
-import { createSemaphore } from './code/semaphore.ts'
-import { createSnapshotCache } from './snapshot-cache.ts'
-import { Draining } from './lease.ts'
-import { createLeaseReleaseRetry } from './lease-release-retry.ts'
-import { renewLeases } from './lease-watch.ts'
+import type { CodingAgents } from '../code/agent-process.ts'
+import { createSemaphore } from '../code/semaphore.ts'
+import { createSnapshotCache } from './snapshots.ts'
+import { Draining } from '../turn/lease.ts'
+import { createLeaseReleaseRetry, renewLeases } from './lease.ts'
 import type { Models } from '@cairn/models'
 import type { Logger } from '@cairn/models/logger'
-import { waitUntilFree, monitorEventLoop } from './event-loop-monitor.ts'
-import type { McpServers } from './mcp/servers.ts'
-import { createRuns } from './runs.ts'
-import type { Tool } from './tools/tool.ts'
-import type { Runner } from './runner.ts'
+import type { McpServers } from '../mcp/servers.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { RunnerDeps } from '../runner-deps.ts'
 
 export type HarnessOptions = {
   store: LogStore
@@ -54,10 +50,10 @@ export type HarnessOptions = {
   runnerId: string
   newId: () => string
   logger: Logger
-  /** `Runner.makeFolder`; default: on disk, off the event loop. */
-  makeFolder?: Runner['makeFolder']
-  /** `Runner.copies`; default: on disk. */
-  copies?: Runner['copies']
+  /** `RunnerDeps.makeFolder`; default: on disk, off the event loop. */
+  makeFolder?: RunnerDeps['makeFolder']
+  /** `RunnerDeps.copies`; default: on disk. */
+  copies?: RunnerDeps['copies']
   /** Absent: no coding agent can run here. */
   codingAgents?: CodingAgents
   clock?: Clock
@@ -108,12 +104,12 @@ export function startHarness(options: HarnessOptions): Harness {
   })
   const deps = {
     runner,
-    folds: createSnapshotCache(runner, MAX_CACHED_FOLDS, options.snapshotEvery),
-    returns: releaseRetry,
+    snapshots: createSnapshotCache(runner, MAX_CACHED_FOLDS, options.snapshotEvery),
+    releaseRetry,
     openCapabilities: createCapabilities(runner),
   }
   const runs = createRuns(
-    (claim, lease, started) => runClaim(deps, claim, lease, started),
+    (claim, lease, onStarted) => resume(deps, claim, lease, onStarted),
     createTurnAdmission({ clock, isBusy }),
   )
   const { max_running: maxRuns } = config.schedules
@@ -161,7 +157,7 @@ function describeRunner(
   options: HarnessOptions & Pick<Required<HarnessOptions>, 'isBusy'>,
   shutdown: AbortSignal,
   background: Set<Promise<void>>,
-): Runner {
+): RunnerDeps {
   const { clock = systemClock, random = Math.random, skillsDir, mcp } = options
   const secrets = [...options.models.secrets, ...(options.secrets ?? [])]
   return {
@@ -193,7 +189,7 @@ function describeRunner(
 }
 
 /** Periodic tasks; a failed one runs again at the next interval. */
-function createMaintenance(runner: Runner, renewHeld: () => Promise<void>) {
+function createMaintenance(runner: RunnerDeps, renewHeld: () => Promise<void>) {
   const { store, config, clock, logger } = runner
   const guarded = (what: string, run: () => Promise<unknown>) => async (): Promise<void> => {
     try {
