@@ -26,14 +26,14 @@ test('the list has exactly the tools that the sources define', () => {
       name => constants.get(name) ?? name.replaceAll("'", ''),
     ),
   )
-  const ofBrowser = all(/'(browser_[a-z_]+)'/g, sourceOf('agent/harness/src/browser/offered.ts'))
+  const ofBrowser = all(/'(browser_[a-z_]+)'/g, sourceOf('agent/harness/src/capabilities/browser/offered.ts'))
   const ofDemo = all(/\n {2}name: '([a-z_]+)'/g, sourceOf('agent/app/src/demo/demo-tools.ts'))
   expect(defined.length).toBeGreaterThan(30)
   expect([...TOOL_NAMES].toSorted()).toEqual([...new Set([...defined, ...ofBrowser, ...ofDemo])].toSorted())
 })
 
 test('the list has exactly the permissions that a coding agent may request', () => {
-  const text = sourceOf('agent/harness/src/code/permissions.ts')
+  const text = sourceOf('agent/harness/src/capabilities/code/permissions.ts')
   const kinds = all(/'([a-z]+)'/g, /KINDS: readonly ToolKind\[\] = \[([^\]]+)\]/.exec(text)?.[1] ?? '')
   expect([...CODE_PERMISSIONS].toSorted()).toEqual([...kinds, 'push'].map(kind => `code.${kind}`).toSorted())
 })

@@ -10,7 +10,7 @@ import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config } from '@cairn/protocol'
 import { createSchedule, createSession } from '@cairn/sessions'
 import { systemClock } from '@cairn/models/clock'
-import { fireTimers } from '../../agent/harness/src/coordination/timers.ts'
+import { fireTimers } from '../../agent/harness/src/capabilities/coordination/timers.ts'
 import { newId, owner } from '../../agent/harness/bench/life-job.ts'
 
 const PER_SESSION = 10

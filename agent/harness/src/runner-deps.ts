@@ -2,7 +2,7 @@
 import type { StreamRedactor, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
-import type { Coding } from './code/coding.ts'
+import type { Coding } from './capabilities/code/coding.ts'
 import type { Models } from '@cairn/models'
 import type { Logger } from '@cairn/models/logger'
 import type { FindTool, Tool } from './tools/tool.ts'

@@ -12,7 +12,7 @@ import type { Logger } from '@cairn/models/logger'
 import { AppError, asError, type EventData } from '@cairn/protocol'
 import { commitEnd, sessionFailed, workspaceOf } from '@cairn/sessions'
 import { sessionFolder } from '@cairn/workspace'
-import { bindAsks, goesFirst } from '../capabilities.ts'
+import { bindAsks, goesFirst } from '../capabilities/index.ts'
 import { sessionRecovered, sessionWoken, turnCrashed } from '../events.ts'
 import { ConfigurationError, setUpAgent } from '../governance/agent.ts'
 import type { RunnerDeps } from '../runner-deps.ts'
@@ -42,8 +42,8 @@ type Resumed = {
   claimed: Claimed
   capabilities: readonly Capability[]
   /**
-   * A rollback, which goes before the turn. It is never abandoned, however often a runner crashed over it: each
-   * of its steps is tried once, so it ends.
+   * A rollback, which goes before the turn. It is never abandoned, however often a runner crashed over it:
+   * each of its steps is tried once, so it ends.
    */
   owed: ClaimWork | undefined
   /** What the capabilities add when the session comes to rest. */

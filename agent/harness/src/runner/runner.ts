@@ -5,19 +5,18 @@
 import { createStreamRedactor, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
-import { createWorkspaceCopies } from '../workspace-copies.ts'
+import { createWorkspaceCopies } from '../tools/workspace-copies.ts'
 import { resume } from './resume.ts'
-import { createCapabilities, maintenanceTasks } from '../capabilities.ts'
+import { createCapabilities, createCoding, maintenanceTasks } from '../capabilities/index.ts'
 import { createClaims, createRuns, createTurnAdmission, monitorEventLoop, waitUntilFree } from './claims.ts'
 import { type Clock, every, systemClock } from '@cairn/models/clock'
-import type { CodingAgents } from '../code/agent-process.ts'
-import { createSemaphore } from '../code/semaphore.ts'
+import type { Coding } from '../capabilities/code/coding.ts'
 import { createSnapshotCache } from './snapshots.ts'
 import { Draining } from '../turn/lease.ts'
 import { createLeaseReleaseRetry, renewLeases } from './lease.ts'
 import type { Models } from '@cairn/models'
 import type { Logger } from '@cairn/models/logger'
-import type { McpServers } from '../mcp/servers.ts'
+import type { McpServers } from '../capabilities/mcp/servers.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { RunnerDeps } from '../runner-deps.ts'
 
@@ -55,7 +54,7 @@ export type HarnessOptions = {
   /** `RunnerDeps.copies`; default: on disk. */
   copies?: RunnerDeps['copies']
   /** Absent: no coding agent can run here. */
-  codingAgents?: CodingAgents
+  codingAgents?: Coding['agents']
   clock?: Clock
   random?: () => number
   /** Whether this process is saturated; default: measured on its event loop. */
@@ -85,8 +84,6 @@ export type Harness = {
 const POLL_MS = 2000
 const PRUNE_EVERY_MS = 60_000
 const MAX_CACHED_FOLDS = 200
-/** Maximum time that a run waits for a place among those of its runner. */
-const MAX_QUEUE_MS = 10 * 60_000
 
 export function startHarness(options: HarnessOptions): Harness {
   const { store, config, runnerId, clock = systemClock, isBusy = monitorEventLoop() } = options
@@ -171,10 +168,7 @@ function describeRunner(
     coding:
       options.codingAgents === undefined
         ? null
-        : {
-            agents: options.codingAgents,
-            semaphore: createSemaphore(clock, options.config.code.max, MAX_QUEUE_MS),
-          },
+        : createCoding(options.codingAgents, clock, options.config.code.max),
     makeFolder: options.makeFolder ?? makeSessionFolder,
     copies: options.copies ?? createWorkspaceCopies(options),
     redact: options.redact ?? createRedactor(secrets),

@@ -1,7 +1,7 @@
 /** The arguments of a call: as written by the model, as passed to the tool, and as recorded. */
 import { REDACTED, type Redact } from '@cairn/log'
 import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
-import { argumentsHash, definedCallHash } from '../canonical-json.ts'
+import { argumentsHash, definedCallHash } from './canonical-json.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'

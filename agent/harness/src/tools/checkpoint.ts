@@ -18,7 +18,7 @@ import {
   replaceFile,
   unlessMissing,
 } from '@cairn/workspace'
-import { canonicalJson } from '../canonical-json.ts'
+import { canonicalJson } from './canonical-json.ts'
 
 const sha256 = (content: Uint8Array | string) => createHash('sha256').update(content).digest('hex')
 

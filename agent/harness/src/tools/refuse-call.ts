@@ -2,7 +2,7 @@
 import type { EventWithRows } from '@cairn/log'
 import { clip, type EventDraft } from '@cairn/protocol'
 import { createGateItem, repeatGate } from '@cairn/sessions'
-import { argumentsHash, canonicalJson } from '../canonical-json.ts'
+import { argumentsHash, canonicalJson } from './canonical-json.ts'
 import type { GateDecision } from '../governance/decide.ts'
 import { policyDenied } from '../governance/events.ts'
 import { type Accepted, recordedArguments } from './arguments.ts'

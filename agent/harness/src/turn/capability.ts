@@ -1,6 +1,6 @@
 /**
  * A capability of the agent as the turn sees it. The turn gets an ordered table of them
- * (`../capabilities.ts`) and knows none by name; a capability imports only types of the turn.
+ * (`../capabilities/index.ts`) and knows none by name; a capability imports only types of the turn.
  *
  * Its part of the log is a row of CAPABILITY_FOLDS in @cairn/state; this is what it does with that. The turn
  * asks the rows in order at these points, and the first with due work gets it:

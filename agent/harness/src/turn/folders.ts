@@ -5,7 +5,7 @@ import type { Logger } from '@cairn/models/logger'
 import { asError } from '@cairn/protocol'
 import { childConfig, workspaceOf } from '@cairn/sessions'
 import { sessionFolder } from '@cairn/workspace'
-import type { WorkspaceCopies } from '../workspace-copies.ts'
+import type { WorkspaceCopies } from '../tools/workspace-copies.ts'
 
 /** Absolute paths of the session's workspace, and of its checkpoint store. */
 export type Folders = { workspace: string; checkpoints: string }

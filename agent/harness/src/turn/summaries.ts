@@ -1,6 +1,6 @@
 /** The records of an iteration and of a turn after their end. */
 import type { EventDraft } from '@cairn/protocol'
-import { listArtifacts, parseCall, recapIteration, recapTurn } from '../recap.ts'
+import { listArtifacts, parseCall, recapIteration, recapTurn } from '../tools/recap.ts'
 import { iterationSummary, turnSummary } from '../events.ts'
 import type { TurnContext } from './context.ts'
 

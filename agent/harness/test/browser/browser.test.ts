@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
-import type { LiveSocket } from '../../src/browser/viewer.ts'
+import type { LiveSocket } from '../../src/capabilities/browser/viewer.ts'
 import { type BrowserStage, openStage, SECRETS } from './stage.ts'
 
 const CANARY = 'human-typed-canary-77'

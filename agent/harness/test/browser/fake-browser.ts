@@ -2,9 +2,9 @@
 import { EventEmitter } from 'node:events'
 import type { BrowserContext } from 'playwright-core'
 import type { Clock } from '@cairn/models/clock'
-import { createGate } from '../../src/browser/gate.ts'
-import type { Launched } from '../../src/browser/launch.ts'
-import type { SessionBrowser } from '../../src/browser/session-browser.ts'
+import { createGate } from '../../src/capabilities/browser/gate.ts'
+import type { Launched } from '../../src/capabilities/browser/launch.ts'
+import type { SessionBrowser } from '../../src/capabilities/browser/session-browser.ts'
 
 export type FakeBrowser = SessionBrowser & {
   /** Its process is gone, whoever ended it. */

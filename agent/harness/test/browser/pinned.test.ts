@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { createConnection } from '@playwright/mcp'
 import { expect, test } from 'vitest'
-import { CAPABILITIES, offeredTools } from '../../src/browser/offered.ts'
-import pinned from '../../src/browser/pinned-tools.json' with { type: 'json' }
+import { CAPABILITIES, offeredTools } from '../../src/capabilities/browser/offered.ts'
+import pinned from '../../src/capabilities/browser/pinned-tools.json' with { type: 'json' }
 
 test('the names, schemas and read-only marks of the package equal the pinned ones', async () => {
   const server = await createConnection({ capabilities: [...CAPABILITIES] }, () =>

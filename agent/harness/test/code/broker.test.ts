@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Rates } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { createBroker } from '../../src/code/broker.ts'
-import { readUsage } from '../../src/code/broker-usage.ts'
+import { createBroker } from '../../src/capabilities/code/broker.ts'
+import { readUsage } from '../../src/capabilities/code/broker-usage.ts'
 
 const KEY = 'sk-the-key-of-the-operator'
 

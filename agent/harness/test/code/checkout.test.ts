@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { branchOf, checkoutIn, checkOut } from '../../src/code/checkout.ts'
+import { branchOf, checkoutIn, checkOut } from '../../src/capabilities/code/checkout.ts'
 import { COMMAND_PATH } from '@cairn/sandbox'
 import { sandboxed } from '@cairn/sandbox/test/providers'
 import { makeFolder } from '../tools/tool-context.ts'

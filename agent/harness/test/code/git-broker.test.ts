@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { createGitBroker, type Push, type PushVerdict } from '../../src/code/git-broker.ts'
+import { createGitBroker, type Push, type PushVerdict } from '../../src/capabilities/code/git-broker.ts'
 import { makeFolder } from '../tools/tool-context.ts'
 import { git, startGitServer } from './git-server.ts'
 

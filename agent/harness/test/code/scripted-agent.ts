@@ -29,7 +29,12 @@ import {
   type SessionUpdate,
   type StopReason,
 } from '@agentclientprotocol/sdk'
-import type { AgentStart, CodingAgents, StartedAgent, Used } from '../../src/code/agent-process.ts'
+import type {
+  AgentStart,
+  CodingAgents,
+  StartedAgent,
+  Used,
+} from '../../src/capabilities/code/agent-process.ts'
 import { judgeFrames } from './frame-judge.ts'
 
 type Kept = { lines: string[]; at: number }

@@ -48,5 +48,5 @@ test("200 waiting parents hold no lease and no turn, and another session's turn 
   await expect.poll(async () => (await store.getSession(other))?.status).toBe('completed')
   expect((await readLog(store, other)).filter(event => event.type === 'harness.wake')).toHaveLength(1)
   expect(await standing()).toEqual({ waiting: PARENTS, held: 0 })
-  expect(harness.active()).toBe(CHILDREN)
+  await expect.poll(harness.active).toBe(CHILDREN)
 })

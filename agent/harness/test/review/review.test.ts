@@ -5,7 +5,7 @@ import { acknowledgeInbox, addMessage, createSession, pauseSession, respondInbox
 import { emptySessionView, foldSessionView } from '@cairn/state'
 import { checkHistory } from '@cairn/verify'
 import { expect, test } from 'vitest'
-import { MAX_ENTRIES, memoryFile } from '../../src/review/memory-file.ts'
+import { MAX_ENTRIES, memoryFile } from '../../src/capabilities/review/memory-file.ts'
 import { alice, readLog, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
 import { FOUND, reviewedAgent, reviewScenario, SKILL } from './review-scenario.ts'
 

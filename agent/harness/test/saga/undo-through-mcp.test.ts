@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { Config } from '@cairn/protocol'
 import { checkHistory } from '@cairn/verify'
 import { expect, onTestFinished, test } from 'vitest'
-import { startMcpServers } from '../../src/mcp/servers.ts'
+import { startMcpServers } from '../../src/capabilities/mcp/servers.ts'
 import { setStage } from '../turn/stage.ts'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
 

@@ -3,7 +3,7 @@ import { existsSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { argumentsHash } from '../../src/canonical-json.ts'
+import { argumentsHash } from '../../src/tools/canonical-json.ts'
 import { callTool } from '../../src/tools/call-tool.ts'
 import { call, makeBench, makeTool, newId, policyOf, typesOf } from './bench.ts'
 

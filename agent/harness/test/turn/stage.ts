@@ -19,8 +19,8 @@ import {
 import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Clock } from '@cairn/models/clock'
-import type { CodingAgents } from '../../src/code/agent-process.ts'
-import { createWorkspaceCopies } from '../../src/workspace-copies.ts'
+import type { CodingAgents } from '../../src/capabilities/code/agent-process.ts'
+import { createWorkspaceCopies } from '../../src/tools/workspace-copies.ts'
 import { type Harness, type HarnessOptions, startHarness } from '../../src/runner/runner.ts'
 import { createModels } from '@cairn/models'
 import {

@@ -26,7 +26,13 @@ const BASE64 = '[A-Za-z0-9+/=]'
 export const PREFIX_RULES: readonly PrefixRule[] = [
   // Our own: service accounts, refresh tokens, login links.
   { of: 'Cairn', prefixes: ['cairn_sk_'], body: WORD, min: 16, source: 'agent/api/src/auth/issue.ts' },
-  { of: 'Cairn', prefixes: ['cairn_run_'], body: WORD, min: 16, source: 'agent/harness/src/code/broker.ts' },
+  {
+    of: 'Cairn',
+    prefixes: ['cairn_run_'],
+    body: WORD,
+    min: 16,
+    source: 'agent/harness/src/capabilities/code/broker.ts',
+  },
   {
     of: 'Cairn',
     prefixes: ['cairn_rt_'],

@@ -19,7 +19,7 @@ export const missionKickoff = ({ mission_id, description, rubric }: MissionSubje
     { mission_id },
   )
 
-/** The tools describe what a branch writes and what happens with it (harness/src/research). */
+/** The tools describe what a branch writes and what happens with it (harness/src/capabilities/research). */
 export const researchKickoff = (
   { mission_id, description, rubric }: MissionSubject,
   { mode, metric, max_branches, max_parallel }: ResearchSettings,

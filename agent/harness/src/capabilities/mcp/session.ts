@@ -1,0 +1,65 @@
+/** One session with an MCP server, from opening and listing its tools until it closes. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import type { McpServerConfig } from '@cairn/protocol'
+import type { Clock } from '@cairn/models/clock'
+import { rootCause } from '../../tools/root-cause.ts'
+import { limitReplies } from './limit-replies.ts'
+import { listTools, type ToolList } from './list-tools.ts'
+import { type Environment, type McpSandboxes, type Opened, openTransport } from './transport.ts'
+import { within } from './within.ts'
+
+const REQUEST_TIMEOUT_MS = 10_000
+/** Covers connecting and listing all tools. */
+const OPEN_TIMEOUT_MS = 60_000
+
+export type McpSession = Opened & { client: Client }
+
+/** Callbacks about a session while it lasts. */
+export type SessionListener = {
+  /** Called before it connects: closing the client aborts that. */
+  onOpening(client: Client): void
+  onClosed(session: McpSession, why: string): void
+  onToolsChanged(session: McpSession): void
+}
+
+/** Rejects with the reason why it did not open, and the server's last output. */
+export async function openSession(
+  name: string,
+  config: McpServerConfig,
+  around: { env: Environment; boxes: McpSandboxes; clock: Clock },
+  listener: SessionListener,
+): Promise<{ session: McpSession; list: ToolList }> {
+  const opened = await openTransport(name, config, around)
+  const client = new Client({ name: 'cairn-agent', version: '1.0.0' }, { capabilities: {} })
+  const session: McpSession = { ...opened, client }
+  let closed = false
+  let complaint = ''
+  listener.onOpening(client)
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
+  client.onerror = error => {
+    complaint = error.message
+  }
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
+  client.onclose = () => {
+    closed = true
+    listener.onClosed(session, complaint || 'the connection closed')
+  }
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => listener.onToolsChanged(session))
+  // The SDK's timeout covers the answer to `initialize`, not the notification after it.
+  async function connectAndList(): Promise<ToolList> {
+    await client.connect(limitReplies(opened.transport, around.clock), { timeout: REQUEST_TIMEOUT_MS })
+    return listTools(client)
+  }
+  try {
+    const list = await within(around.clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
+    if (closed) throw new Error(complaint || 'the connection closed at once')
+    return { session, list }
+  } catch (error) {
+    await client.close()
+    const said = opened.lastWords()
+    throw new Error(`${rootCause(error).message}${said === '' ? '' : `; its output: ${said}`}`, {
+      cause: error,
+    })
+  }
+}
