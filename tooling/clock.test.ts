@@ -27,7 +27,7 @@ const DATES: Record<string, string> = {
   'agent/models/src/anthropic.ts': 'Retry-After may be a date',
   'agent/models/src/openai.ts': 'Retry-After may be a date',
   'agent/log/src/postgres/database-clock.ts': 'compared with the monotonic clock, to notice that it jumped',
-  'agent/log/src/sqlite-store.ts': 'events and rows carry dates',
+  'agent/log/src/sqlite/store.ts': 'events and rows carry dates',
   'agent/web/src/ui/time-of.tsx': 'whether something was today, for a person',
   'agent/web/src/ui/use-now.ts': 'how long ago something was, for a person',
 }

@@ -13,19 +13,17 @@ const MAX_FUNCTION_LINES = 80
 
 /** Flat tables and lists, which are clearest in one piece. */
 const longTables: Record<string, string> = {
-  'agent/log/src/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
+  'agent/log/src/engine/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
   'tune/ops/src/ops.ts': 'the table of ops',
   'tune/train/src/problems/four-steps.ts': 'the templates of problems of four steps',
 }
 
 /** `path#function`, with the reason why the function is clearest in one piece. */
 const longFunctions: Record<string, string> = {
-  'agent/log/src/change-row.ts#changeRow': 'a switch with a case for each kind of row',
-  'agent/log/src/postgres/row-changes.ts#changeRow': 'a switch with a case for each kind of row',
-  'agent/log/src/reader.ts#createReader': 'a list of queries, a method each',
+  'agent/log/src/sqlite/reader.ts#createReader': 'a list of queries, a method each',
   'agent/log/src/postgres/reader.ts#createReader': 'a list of queries, a method each',
-  'agent/log/src/account-queries.ts#accountWrites': 'a list of queries, a method each',
-  'agent/log/src/postgres/accounts.ts#createAccounts': 'a list of queries, a method each',
+  'agent/log/src/resources/accounts/sqlite.ts#accountWrites': 'a list of queries, a method each',
+  'agent/log/src/resources/accounts/postgres.ts#createAccounts': 'a list of queries, a method each',
 }
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readImports, resolveRelative, root } from './workspace.ts'
 
-const THREADS = ['writer-thread.ts', 'search/search-thread.ts', 'check-thread.ts']
+const THREADS = ['sqlite/writer-thread.ts', 'sqlite/search/thread.ts', 'sqlite/check-thread.ts']
 const WORDS = 'agent/protocol/src/words.ts'
 
 /** Packages that a module loads directly, through its own files, or through the contract's words. */

@@ -85,15 +85,21 @@ async function naive(place: string, notifies: boolean): Promise<Row> {
     }),
   )
   await clients[0]?.query(
-    'CREATE TABLE IF NOT EXISTS naive (session INT, id BIGINT, json TEXT, PRIMARY KEY (session, id)); ' +
-      'CREATE TABLE IF NOT EXISTS naive_heads (session INT PRIMARY KEY, head BIGINT); INSERT INTO ' +
-      'naive_heads SELECT n, 0 FROM generate_series(0, 63) n ON CONFLICT DO NOTHING',
+    `
+    CREATE TABLE IF NOT EXISTS naive (session INT, id BIGINT, json TEXT, PRIMARY KEY (session,
+      id)); CREATE TABLE IF NOT EXISTS naive_heads (session INT PRIMARY KEY,
+      head BIGINT); INSERT INTO naive_heads
+    SELECT n, 0
+    FROM generate_series(0, 63) n
+    ON CONFLICT DO NOTHING`,
   )
   const json = JSON.stringify(draft)
   const text =
-    'WITH head AS (UPDATE naive_heads SET head = head + 1 WHERE session = $1 RETURNING head), written AS ' +
-    '(INSERT INTO naive SELECT $1, head, $2 FROM head RETURNING id)\n' +
-    `    SELECT id${notifies ? `, pg_notify('naive', $1::text)` : ''} FROM written`
+    `
+    WITH head AS (UPDATE naive_heads SET head = head + 1 WHERE session = $1 RETURNING head),
+      written AS (INSERT INTO naive SELECT $1, head, $2 FROM head RETURNING id)
+    SELECT id${notifies ? `, pg_notify('naive', $1::text)` : ''}
+    FROM written`
   const row = await closedLoop(
     `a table, one insert a transaction${notifies ? ' with NOTIFY' : ''}`,
     64,

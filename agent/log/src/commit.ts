@@ -1,102 +1,13 @@
 /**
  * The input of a log: a commit with its guards, its events and their rows. store.ts documents the guarantees.
  */
-import type {
-  ArtifactMeta,
-  ArtifactSpec,
-  EventDraft,
-  EventId,
-  EventType,
-  InboxKind,
-  Principal,
-  SessionStatus,
-} from '@cairn/protocol'
-import type { CodeRunChange } from './code-runs.ts'
-import type { LinkChange } from './links.ts'
+import type { EventDraft, EventId, EventType, SessionStatus } from '@cairn/protocol'
+import type { EventRow } from './resources/index.ts'
 import type { Fence, NewSession, SessionRow } from './session.ts'
-import type { BoardChange } from './board.ts'
-import type { MissionChange } from './missions.ts'
-import type { ResearchChange } from './research.ts'
-import type { BrowserChange } from './browsers.ts'
-import type { ChannelChange } from './channels.ts'
-import type { ScheduleChange } from './schedules.ts'
-import type { TaskChange } from './tasks.ts'
 
-/** The principal that decided an item. */
-export type Decider = Pick<Principal, 'kind' | 'id'>
-/** `granted_by` is null if it was not recorded, by older releases. */
-export type Grant = { id: string; granted_by: Decider | null }
-
-export type NewInboxItem = {
-  id: string
-  kind: InboxKind
-  title: string
-  body: string | null
-  payload: Record<string, unknown>
-  expires_at: number | null
-  tool_call_id: string | null
-  /** Stored with the item and never shown: the hash of a gated call's arguments. */
-  private?: Record<string, string>
-}
-
-export type RowChange =
-  /** Guard and change: rejected with `already_answered` unless the item is pending. */
-  | {
-      do: 'inbox.answer'
-      id: string
-      decision: string
-      status: 'responded' | 'acknowledged' | 'expired'
-      decided_by?: Decider
-    }
-  /**
-   * Like inbox.answer, for the pending item of that tool call; rejected with `already_answered` if there is
-   * none.
-   */
-  | {
-      do: 'inbox.answer_call'
-      tool_call_id: string
-      kind: InboxKind
-      decision: string
-      decided_by?: Decider
-    }
-  /** Expires every pending item of the session, when it can no longer be answered. */
-  | { do: 'inbox.expire_all'; decision: string }
-  /**
-   * Expires every pending question of the session, and every action except proposals and those that outlive a
-   * stop: the turn that waited for them was stopped.
-   */
-  | { do: 'inbox.expire_waiting'; decision: string }
-  /**
-   * Dismisses the item of a call: a pending one expires, an expired one stays. Rejected with
-   * `already_answered` if it was answered.
-   */
-  | { do: 'inbox.expire_call'; tool_call_id: string; kind: InboxKind; decision: string }
-  | {
-      do: 'grant.add'
-      id: string
-      tool: string
-      arguments_hash: string
-      granted_by: Decider
-      expires_at: number
-    }
-  /**
-   * Guard and change in one DELETE … RETURNING: rejected with `no_grant` unless the grant is valid and covers
-   * that call.
-   */
-  | { do: 'grant.consume'; id: string; tool: string; arguments_hash: string }
-  | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
-  | LinkChange
-  | TaskChange
-  | BoardChange
-  | MissionChange
-  | ResearchChange
-  | ChannelChange
-  | BrowserChange
-  | ScheduleChange
-  | CodeRunChange
-
-/** Row changes of an event; an inbox item is opened for the event that carries it. */
-export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange
+export type { EventRow }
+/** A change that belongs to no event: an inbox item is opened for the event that carries it. */
+export type RowChange = Exclude<EventRow, { do: 'inbox.open' }>
 
 /** An event to write, with its rows: code that adds it to a commit need not know them. */
 export type EventWithRows<T extends EventType = EventType> = EventDraft<T> & {

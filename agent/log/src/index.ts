@@ -18,20 +18,31 @@ export * from './store.ts'
 export * from './commit.ts'
 export * from './refusals.ts'
 export * from './session.ts'
-export * from './account-store.ts'
-export * from './links.ts'
-export * from './board.ts'
-export type { BrowserChange, BrowserInstance, BrowserStore } from './browsers.ts'
+export * from './resources/accounts/row.ts'
+export * from './resources/board/row.ts'
+export type { BrowserChange, BrowserInstance, BrowserStore } from './resources/browsers/row.ts'
 export type {
   ChannelConnection,
   ConnectionFigures,
   ConnectionState,
   ConnectionStore,
   NewConnection,
-} from './channel-connections.ts'
-export * from './channels.ts'
-export * from './channels-beside.ts'
-export * from './search/search-store.ts'
+} from './resources/channels/connections.ts'
+export * from './resources/channels/row.ts'
+export { repliesOf } from './resources/channels/store.ts'
+export * from './resources/channels/visitors.ts'
+export type { CodeRun, CodeRunChange, CodeRunState, NewCodeRun } from './resources/code-runs/row.ts'
+export type { Grant } from './resources/grants/row.ts'
+export type { Decider, InboxQuery, NewInboxItem } from './resources/inbox/row.ts'
+export * from './resources/links/row.ts'
+export type {
+  Mission,
+  MissionChange,
+  MissionDefinition,
+  MissionQuery,
+  MissionState,
+  NewMission,
+} from './resources/missions/row.ts'
 export {
   NOTIFICATIONS,
   type NewNotification,
@@ -40,8 +51,16 @@ export {
   type NotificationResult,
   type NotificationStore,
   type NotificationMethod,
-} from './notifications.ts'
-export { repliesOf } from './channel-store.ts'
+} from './resources/notifications/row.ts'
+export type {
+  BranchState,
+  NewBranch,
+  NewSource,
+  ResearchBranch,
+  ResearchSource,
+} from './resources/research/row.ts'
+export type { NewSchedule, ScheduleChange, ScheduleRun, StoreSchedule } from './resources/schedules/row.ts'
+export * from './resources/search/row.ts'
 export {
   type FailedAttempt,
   isTaskOver,
@@ -51,25 +70,15 @@ export {
   TASK_STATUSES,
   type TaskState,
   type TaskStatus,
-} from './tasks.ts'
-export type {
-  Mission,
-  MissionChange,
-  MissionDefinition,
-  MissionQuery,
-  MissionState,
-  NewMission,
-} from './missions.ts'
-export type { CodeRun, CodeRunChange, CodeRunState, NewCodeRun } from './code-runs.ts'
-export type { BranchState, NewBranch, NewSource, ResearchBranch, ResearchSource } from './research.ts'
-export { type NewSchedule, type ScheduleChange, type ScheduleRun, type StoreSchedule } from './schedules.ts'
-export type { ClaimRules } from './fair-claims.ts'
-export { DirectoryInUse } from './data-lock.ts'
-export { DamagedStore } from './refuse-damaged.ts'
-export { describeLoss, type Loss, type PastLoss } from './losses.ts'
-export { readLosses } from './read-losses.ts'
-export { copyLiveStore } from './live-copy.ts'
-export { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts'
+} from './resources/tasks/row.ts'
+export type { Timer, TimerClaim, TimerKind } from './resources/timers/row.ts'
+export type { ClaimRules } from './engine/fair-claims.ts'
+export { DirectoryInUse } from './sqlite/data-lock.ts'
+export { DamagedStore } from './sqlite/refuse-damaged.ts'
+export { describeLoss, type Loss, type PastLoss } from './sqlite/losses.ts'
+export { readLosses } from './sqlite/read-losses.ts'
+export { copyLiveStore } from './sqlite/live-copy.ts'
+export { openSqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export {
   InvalidDatabaseUrl,
   isPostgresUrl,
@@ -79,6 +88,6 @@ export {
 export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } from './postgres/open.ts'
 export { UnsafeServer } from './postgres/unsafe-server.ts'
 export { tail } from './tail.ts'
-export { applyEffect, type Effect, effectOf, type Projected } from './projection.ts'
-export { createStreamRedactor, type StreamRedactor } from './stream-redactor.ts'
-export { createRedactor, REDACTED, type Redact } from './redact.ts'
+export { applyEffect, type Effect, effectOf, type Projected } from './engine/projection.ts'
+export { createStreamRedactor, type StreamRedactor } from './engine/stream-redactor.ts'
+export { createRedactor, REDACTED, type Redact } from './engine/redact.ts'

@@ -1,6 +1,6 @@
 /** A session as the store holds it, and its lease. */
 import type { EventId, Session } from '@cairn/protocol'
-import type { SessionTree, Link } from './links.ts'
+import type { SessionTree, Link } from './resources/links/row.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
 export type SessionRow = Omit<Session, 'created_at' | 'updated_at' | keyof SessionTree> & {

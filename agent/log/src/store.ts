@@ -7,25 +7,14 @@
  * from the session's row inside the transaction, so commit order is read order and a cursor never skips an
  * event. A runner's commit carries its lease epoch; a stale one is rejected by the statement itself.
  */
-import type {
-  ArtifactMeta,
-  ArtifactSpec,
-  EventId,
-  EventType,
-  InboxItem,
-  InboxKind,
-  SessionSort,
-  SessionState,
-  SessionStatus,
-} from '@cairn/protocol'
-import type { AccountStore } from './account-store.ts'
-import type { Commit, Committed, Grant } from './commit.ts'
-import type { BrowserStore } from './browsers.ts'
-import type { ChannelStore } from './channels.ts'
-import type { ClaimRules } from './fair-claims.ts'
-import type { CoordinationStore } from './links.ts'
-import type { NotificationStore } from './notifications.ts'
-import type { SearchStore } from './search/search-store.ts'
+import type { EventId, EventType, SessionSort, SessionState, SessionStatus } from '@cairn/protocol'
+import type { Commit, Committed } from './commit.ts'
+import type { ClaimRules } from './engine/fair-claims.ts'
+import type { ArtifactReads } from './resources/artifacts/row.ts'
+import type { GrantReads } from './resources/grants/row.ts'
+import type { InboxReads, InboxWrites } from './resources/inbox/row.ts'
+import type { CoordinationStore, ResourceStores } from './resources/index.ts'
+import type { SearchStore } from './resources/search/row.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 
 /** `json` is the whole record on one line, exactly as it is stored, polled and streamed. */
@@ -59,28 +48,7 @@ export type SessionQuery = {
   limit: number
   cursor?: string
 }
-export type InboxQuery = {
-  org_id: string
-  created_by?: string
-  session_id?: string
-  /** With `session_id`: includes the items of its descendants. */
-  descendants?: true
-  status?: readonly InboxItem['status'][]
-  kind?: readonly InboxKind[]
-  limit: number
-  cursor?: string
-}
-
-/** A query of the store itself: without an organisation, it covers all. */
-export type AnyInboxQuery = Omit<InboxQuery, 'org_id'> & Partial<Pick<InboxQuery, 'org_id'>>
-export const pendingGates = (cursor: string | undefined): AnyInboxQuery => ({
-  kind: ['governance_gate'],
-  status: ['pending'],
-  limit: 100,
-  ...(cursor === undefined ? {} : { cursor }),
-})
-
-export interface LogStore {
+export interface LogStore extends InboxReads, InboxWrites, GrantReads, ArtifactReads {
   // -- writing
   createSession(session: NewSession): Promise<SessionRow>
   /**
@@ -88,8 +56,6 @@ export interface LogStore {
    * nothing is acknowledged then.
    */
   commit(commit: Commit): Promise<Committed>
-  /** Marks an inbox item as read. */
-  markRead(itemId: string): Promise<InboxItem | null>
 
   // -- reading
   /**
@@ -128,13 +94,6 @@ export interface LogStore {
    * short, or empty, and still have a next one.
    */
   listSessions(query: SessionQuery): Promise<{ sessions: SessionRow[]; next_cursor: string | null }>
-  /** `private` is what `inbox.open` supplied; empty by default. */
-  getInboxItem(
-    itemId: string,
-  ): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
-  listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
-  /** Undecided approvals of all organisations: for the service itself, never for a caller. */
-  listPendingGates(cursor?: string): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Calls back whenever an inbox item of the organisation was created or changed. */
   watchInbox(orgId: string, onChange: (itemId: string) => void): () => void
   /**
@@ -142,14 +101,6 @@ export interface LogStore {
    * frequent: a streaming answer changes it many times a second.
    */
   watchSessions(onChange: (sessionId: string) => void): () => void
-  /** A valid grant for exactly that call; of several the one that expires first. */
-  findGrant(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
-  listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
-  getArtifact(
-    sessionId: string,
-    artifactId: string,
-  ): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null>
-
   // -- leases and work
   /**
    * Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status,
@@ -190,10 +141,10 @@ export interface LogStore {
   /** Copies a live store to a file or directory. */
   backup(target: string): Promise<void>
   close(): Promise<void>
-  readonly accounts: AccountStore
+  readonly accounts: ResourceStores['accounts']
   readonly coordination: CoordinationStore
-  readonly channels: ChannelStore
+  readonly channels: ResourceStores['channels']
   readonly search: SearchStore
-  readonly browsers: BrowserStore
-  readonly notifications: NotificationStore
+  readonly browsers: ResourceStores['browsers']
+  readonly notifications: ResourceStores['notifications']
 }

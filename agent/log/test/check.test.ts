@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
-import { openDb } from '../src/sqlite-adapter.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
 import { expect, test } from 'vitest'
 import { delta, newSession, response, say } from './conformance/fixture.ts'
 

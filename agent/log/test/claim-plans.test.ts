@@ -1,10 +1,10 @@
 /** A claim reads pending and running work, and never the table of sessions, on both stores. */
 import { openPostgresStore } from '@cairn/log'
-import { prepareClaimSql } from '../src/claim-sql.ts'
-import { migrate, readMigrations } from '../src/migrate.ts'
+import { prepareClaimSql } from '../src/sqlite/claim-sql.ts'
+import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
 import { TAKE } from '../src/postgres/claim.ts'
 import { CLAIM_QUERIES } from '../src/postgres/claim-queries.ts'
-import { openDb } from '../src/sqlite-adapter.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { makePostgresPlace } from './postgres-place.ts'

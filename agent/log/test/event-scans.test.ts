@@ -4,19 +4,19 @@
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { createBatchWriter } from '../src/batch-writer.ts'
-import { migrate, readMigrations } from '../src/migrate.ts'
-import { createReader } from '../src/reader.ts'
-import { createFinder } from '../src/search/sqlite-finder.ts'
-import { createIndexWriter } from '../src/search/sqlite-index-writer.ts'
-import { type Db, openDb } from '../src/sqlite-adapter.ts'
-import { createCoordinationReader } from '../src/sqlite-coordination.ts'
+import { createBatchWriter } from '../src/sqlite/batch-writer.ts'
+import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
+import { createReader } from '../src/sqlite/reader.ts'
+import { createFinder } from '../src/sqlite/search/finder.ts'
+import { createIndexWriter } from '../src/sqlite/search/index-writer.ts'
+import { type Db, openDb } from '../src/sqlite/adapter.ts'
+import { createResourceReaders } from '../src/sqlite/resource-stores.ts'
 
 test('SQLite finds events by position in every statement of reading, writing and indexing', () => {
   const db = openDb(':memory:')
   migrate(db, readMigrations(), 0)
   // In the service the index is a separate file, to which the log is attached.
-  db.exec(readFileSync(new URL('../src/search/search.sql', import.meta.url), 'utf8'))
+  db.exec(readFileSync(new URL('../src/sqlite/search/search.sql', import.meta.url), 'utf8'))
   const statements = new Set<string>()
   const recording = new Proxy(db, {
     get: (target, name) =>
@@ -27,7 +27,8 @@ test('SQLite finds events by position in every statement of reading, writing and
           }
         : (Reflect.get(target, name, target) as unknown),
   }) as Db
-  for (const prepare of [createReader, createCoordinationReader, createBatchWriter, createIndexWriter])
+  const createReaders = (recorded: Db) => createResourceReaders(recorded, Date.now)
+  for (const prepare of [createReader, createReaders, createBatchWriter, createIndexWriter])
     prepare(recording)
   createFinder(recording)
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DirectoryInUse, openSqliteStore } from '@cairn/log'
-import { openDb } from '../src/sqlite-adapter.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ids, newSession, readAll, say } from './conformance/fixture.ts'
 

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { runInProcess } from '../src/run-in-process.ts'
+import { runInProcess } from '../src/threads/run-in-process.ts'
 
 const script = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`)
 const limits = (timeLimitMs = 60_000) => ({ timeLimitMs, signal: new AbortController().signal })
@@ -38,7 +38,7 @@ test('an error of the work is reported, and endless work is stopped at its time 
 })
 
 test('the process exits when the service is gone, even during work', async () => {
-  const host = fork(new URL('../src/process-host.ts', import.meta.url), {
+  const host = fork(new URL('../src/threads/process-host.ts', import.meta.url), {
     serialization: 'advanced',
     execArgv: [],
   })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createFinder } from '../src/search/sqlite-finder.ts'
-import { openDb } from '../src/sqlite-adapter.ts'
+import { createFinder } from '../src/sqlite/search/finder.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
 import { newSession, say } from './conformance/fixture.ts'
 
 const TEXTS = 7

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RUN_ALL } from '@cairn/protocol/test/sample'
-import { openDb } from '../src/sqlite-adapter.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
 import { defineLogConformance } from './conformance.ts'
 import { openStoreInProcess, openStoreInThread } from './store-in-process.ts'
 

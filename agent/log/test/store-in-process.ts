@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import { type LogStore, openSqliteStore, type SqliteStoreOptions } from '@cairn/log'
-import { DATABASE } from '../src/live-copy.ts'
-import { migrate, readMigrations } from '../src/migrate.ts'
-import { runWriter } from '../src/run-writer.ts'
-import { openDb } from '../src/sqlite-adapter.ts'
-import type { StartThread } from '../src/writer-client.ts'
-import { configureWriter } from '../src/writer-connection.ts'
+import { DATABASE } from '../src/sqlite/live-copy.ts'
+import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
+import { runWriter } from '../src/sqlite/run-writer.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
+import type { StartThread } from '../src/sqlite/writer-client.ts'
+import { configureWriter } from '../src/sqlite/writer-connection.ts'
 
 const startInProcess: StartThread = start => {
   const { port1: here, port2: there } = new MessageChannel()

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { openDb } from '../src/sqlite-adapter.ts'
-import { configureWriter } from '../src/writer-connection.ts'
+import { openDb } from '../src/sqlite/adapter.ts'
+import { configureWriter } from '../src/sqlite/writer-connection.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const run = promisify(execFile)

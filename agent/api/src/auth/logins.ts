@@ -18,7 +18,7 @@ export const LOGIN_TTL_MS = 7 * 24 * 60 * 60 * 1000
 /** A cookie login with less time left than this is extended when it is used. */
 const EXTEND_BELOW_MS = 6 * 24 * 60 * 60 * 1000
 
-/** Makes a refresh token recognisable wherever it leaks (log/src/redact/secret-prefixes.ts). */
+/** Makes a refresh token recognisable wherever it leaks (log/src/engine/redact/secret-prefixes.ts). */
 const REFRESH_PREFIX = 'cairn_rt_'
 const refreshToken = (loginId: string, secret: string): string => `${REFRESH_PREFIX}${loginId}.${secret}`
 

@@ -10,7 +10,7 @@ import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { sharedEvent } from './shared-event.ts'
 
-/** Makes the token recognisable wherever it leaks (log/src/redact/secret-prefixes.ts). */
+/** Makes the token recognisable wherever it leaks (log/src/engine/redact/secret-prefixes.ts). */
 const PREFIX = 'cairn_sl_'
 const DAY_MS = 24 * 60 * 60 * 1000
 const PAGE = 500

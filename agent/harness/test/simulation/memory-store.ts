@@ -4,7 +4,14 @@
  * nobody the wiser.
  */
 import { AppError } from '@cairn/protocol'
-import { type Commit, CommitRefused, createRedactor, type LogStore, type StoredEvent } from '@cairn/log'
+import {
+  type Commit,
+  CommitRefused,
+  createRedactor,
+  type LogStore,
+  type StoredEvent,
+  type Timer,
+} from '@cairn/log'
 import { createBatchWriter, type Transactional } from '@cairn/log/internal/batch-writer'
 import { checkStore } from '@cairn/log/internal/check'
 import { encodeCommit } from '@cairn/log/internal/encode-commit'
@@ -14,12 +21,13 @@ import { createReader, type Reader } from '@cairn/log/internal/reader'
 import { toCommitted } from '@cairn/log/internal/committed'
 import { unpackSession } from '@cairn/log/internal/packed-session'
 import { type StoredSession, toSessionRow } from '@cairn/log/internal/session-rows'
-import { type CoordinationReader, createCoordinationReader } from '@cairn/log/internal/sqlite-coordination'
-import { type StoredTimer, toLink, toTimer } from '@cairn/log/internal/links'
-import { createAccounts } from '@cairn/log/internal/sqlite-accounts'
+import { createResourceReaders, createResourceStores } from '@cairn/log/internal/resource-stores'
+import { encodeRow, type ResourceReaders } from '@cairn/log/internal/resources'
+import { toLink } from '@cairn/log/internal/links'
 import { type Db, openDb } from '@cairn/log/internal/sqlite-adapter'
 import type {
   Answer,
+  CallAnswer,
   ClaimAnswer,
   CommitAnswer,
   PartAnswer,
@@ -40,7 +48,7 @@ type Landed = Pick<PartAnswer, 'work' | 'epoch'>
 
 export type Truth = {
   reader: Reader
-  coordination: CoordinationReader
+  resources: ResourceReaders
   /** Nobody has one. */
   accounts: LogStore['accounts']
   perform(request: Transactional): Answer
@@ -61,8 +69,8 @@ export function createTruth(now: () => number): Truth {
   const listeners: ((sessionId: string, landed: Landed) => void)[] = []
   return {
     reader: createReader(db),
-    coordination: createCoordinationReader(db),
-    accounts: createAccounts(db, now, never('a change of accounts')),
+    resources: createResourceReaders(db, now),
+    accounts: createResourceStores(db, now, never('a change of accounts')).accounts,
     perform(request) {
       known = null
       const [answer] = run([request])
@@ -174,7 +182,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     const { fence: _, ...unfenced } = given
     const sent = faults().ignoreFence === true && given.release_lease !== true ? unfenced : given
     return write(
-      () => encodeCommit(redact, world.now(), sent),
+      () => encodeCommit({ redact, encodeRow }, world.now(), sent),
       (value, at) => {
         const { last, session } = value as CommitAnswer
         return toCommitted(given, at, last, () => toSessionRow(unpackSession(session)))
@@ -206,14 +214,15 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     getSessions: never('getSessions'),
     lastEvents: never('lastEvents'),
     listSessions: query => read((reader, now) => reader.listSessions(query, now)),
-    getInboxItem: id => read((reader, now) => reader.getInboxItem(id, now)),
-    listInbox: query => read((reader, now) => reader.listInbox(query, now)),
+    getInboxItem: id => read(() => truth.resources.inbox.getInboxItem(id)),
+    listInbox: query => read(() => truth.resources.inbox.listInbox(query)),
     listPendingGates: never('listPendingGates'),
     watchInbox: never('watchInbox'),
     watchSessions: never('watchSessions'),
-    findGrant: (sessionId, tool, hash) => read((reader, now) => reader.findGrant(sessionId, tool, hash, now)),
-    listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
-    getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
+    findGrant: (sessionId, tool, hash) => read(() => truth.resources.grants.findGrant(sessionId, tool, hash)),
+    listArtifacts: sessionId => read(() => truth.resources.artifacts.listArtifacts(sessionId)),
+    getArtifact: (sessionId, artifactId) =>
+      read(() => truth.resources.artifacts.getArtifact(sessionId, artifactId)),
     claim: (runnerId, limit, ttl, rules) =>
       write(
         () => ({
@@ -259,29 +268,35 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     backup: never('backup'),
     close: () => Promise.resolve(),
     coordination: {
-      link: id => read(() => truth.coordination.link(id)),
-      children: (id, query) => read(() => truth.coordination.children(id, query)),
-      tree: id => read(() => truth.coordination.tree(id)),
-      board: id => read(() => truth.coordination.board(id)),
-      notesSince: (id, writer, since) => read(() => truth.coordination.notesSince(id, writer, since)),
-      task: id => read(() => truth.coordination.task(id)),
-      tasks: id => read(() => truth.coordination.tasks(id)),
-      spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),
-      codeRuns: (id, limit) => read(() => truth.coordination.codeRuns(id, limit)),
-      mission: id => read(() => truth.coordination.mission(id)),
-      missionOf: id => read(() => truth.coordination.missionOf(id)),
-      missions: query => read(() => truth.coordination.missions(query)),
-      branches: id => read(() => truth.coordination.branches(id)),
-      sources: id => read(() => truth.coordination.sources(id)),
-      schedule: id => read(() => truth.coordination.schedule(id)),
-      schedules: query => read(() => truth.coordination.schedules(query)),
-      scheduleRuns: (id, query) => read(() => truth.coordination.scheduleRuns(id, query)),
+      link: id => read(() => truth.resources.links.link(id)),
+      children: (id, query) => read(() => truth.resources.links.children(id, query)),
+      tree: id => read(() => truth.resources.links.tree(id)),
+      board: id => read(() => truth.resources.board.board(id)),
+      notesSince: (id, writer, since) => read(() => truth.resources.board.notesSince(id, writer, since)),
+      task: id => read(() => truth.resources.tasks.task(id)),
+      tasks: id => read(() => truth.resources.tasks.tasks(id)),
+      spawnedSince: (id, since) => read(() => truth.resources.links.spawnedSince(id, since)),
+      codeRuns: (id, limit) => read(() => truth.resources.codeRuns.codeRuns(id, limit)),
+      mission: id => read(() => truth.resources.missions.mission(id)),
+      missionOf: id => read(() => truth.resources.missions.missionOf(id)),
+      missions: query => read(() => truth.resources.missions.missions(query)),
+      branches: id => read(() => truth.resources.research.branches(id)),
+      sources: id => read(() => truth.resources.research.sources(id)),
+      schedule: id => read(() => truth.resources.schedules.schedule(id)),
+      schedules: query => read(() => truth.resources.schedules.schedules(query)),
+      scheduleRuns: (id, query) => read(() => truth.resources.schedules.scheduleRuns(id, query)),
       descendants: never('descendants'),
       sessionTrees: never('sessionTrees'),
       claimTimers: (by, limit, ttl) =>
         write(
-          () => ({ do: 'claimTimers', at: world.now(), by, limit, ttl }),
-          value => (value as StoredTimer[]).map(timer => toTimer(timer, ttl)),
+          () => ({
+            do: 'call',
+            resource: 'timers',
+            method: 'claim',
+            at: world.now(),
+            args: [by, limit, ttl],
+          }),
+          value => (value as CallAnswer).value as Timer[],
         ),
     },
     get browsers() {

@@ -64,7 +64,11 @@ export function checkMissionRows(truth: Truth, id: string, log: readonly Session
     const stays = result === 'needs_revision' || (mission.status === 'paused' && !isMissionOver(result))
     if (!stays) mission.status = result
   }
-  const { missions } = truth.coordination.missions({ org_id: alice.org_id, session_id: id, limit: 1000 })
+  const { missions } = truth.resources.missions.missions({
+    org_id: alice.org_id,
+    session_id: id,
+    limit: 1000,
+  })
   const found = missions.flatMap(({ mission_id, status, iteration }) => {
     const said = told.get(mission_id)
     return said?.status === status && said.rounds === iteration

@@ -79,12 +79,13 @@ export async function endSchedules(deps: Deps): Promise<void> {
 }
 
 export const hasLiveSchedules = (truth: Truth): boolean =>
-  truth.coordination.schedules({ ...live, limit: 1 }).schedules.length > 0
+  truth.resources.schedules.schedules({ ...live, limit: 1 }).schedules.length > 0
 
 type Run = Awaited<ReturnType<LogStore['coordination']['scheduleRuns']>>['runs'][number]
-const runsOf = (truth: Truth, id: string): Run[] => truth.coordination.scheduleRuns(id, { limit: 1000 }).runs
+const runsOf = (truth: Truth, id: string): Run[] =>
+  truth.resources.schedules.scheduleRuns(id, { limit: 1000 }).runs
 const schedulesOf = (truth: Truth): StoreSchedule[] =>
-  truth.coordination.schedules({ org_id: alice.org_id, limit: 1000 }).schedules
+  truth.resources.schedules.schedules({ org_id: alice.org_id, limit: 1000 }).schedules
 
 /** Every slot that passed is a row or counted in one, and every run is told once, as its row says. */
 export function checkScheduleRows(
@@ -116,7 +117,7 @@ function checkRunRow(
   const id = run_session_id ?? ''
   const told = log.filter(event => event.type === 'loop.result' && event.data.run_session_id === id)
   const outcome = told[0]?.type === 'loop.result' ? told[0].data.outcome : null
-  const isOpen = truth.coordination.link(id)?.status === 'open'
+  const isOpen = truth.resources.links.link(id)?.status === 'open'
   if (status === 'running')
     return isOpen && outcome === null ? [] : [`run ${id} is running in its row, and ${outcome ?? 'gone'}`]
   return reason === outcome && !isOpen && (status === 'success') === (outcome === 'success')

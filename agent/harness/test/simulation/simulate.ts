@@ -370,21 +370,23 @@ function familyOf(
 function checkTaskRows(truth: Truth, owner: string, log: readonly SessionEvent[]): string[] {
   const said = (type: SessionEvent['type'], id: string): boolean =>
     log.some(event => event.type === type && 'task_id' in event.data && event.data.task_id === id)
-  return truth.coordination.tasks(owner).flatMap(({ task_id, status, state }) => {
+  return truth.resources.tasks.tasks(owner).flatMap(({ task_id, status, state }) => {
     const found: string[] = []
     if ((status === 'done') !== said('worker.complete', task_id)) found.push('is done in one place only')
     if ((status === 'failed') !== said('task.failed', task_id)) found.push('failed in one place only')
     const isAtWork = status === 'running' || status === 'blocked'
-    if (isAtWork !== (truth.coordination.link(state.worker_id ?? '')?.status === 'open'))
+    if (isAtWork !== (truth.resources.links.link(state.worker_id ?? '')?.status === 'open'))
       found.push(`is ${status}, and its worker is not so`)
-    if (status === 'todo' && truth.coordination.children(owner, { open: true }).length === 0)
+    if (status === 'todo' && truth.resources.links.children(owner, { open: true }).length === 0)
       found.push('waits, and nobody is at work')
     if (status === 'blocked') {
       const row = truth.sessions().find(session => session.id === owner)
-      const asked = truth.reader.listInbox(
-        { org_id: alice.org_id, session_id: owner, status: ['pending'], limit: 100 },
-        0,
-      ).items
+      const asked = truth.resources.inbox.listInbox({
+        org_id: alice.org_id,
+        session_id: owner,
+        status: ['pending'],
+        limit: 100,
+      }).items
       const isAsked = asked.some(({ payload }) => payload['target'] === task_id)
       // A block that reaches an owner who has failed or is paused waits until a person resumes that session.
       const lastOf = (type: SessionEvent['type']): number => log.findLast(each => each.type === type)?.id ?? 0

@@ -9,7 +9,7 @@
  *                  answer would be a guess
  */
 import { AppError, asError } from '@cairn/protocol'
-import type { CommitRequest } from '../writer-messages.ts'
+import type { CommitRequest } from '../engine/writer-messages.ts'
 import { bound, type Report, type Statement } from './connections.ts'
 import { asStoreFailure, isCollision, isLost } from './failures.ts'
 import { type Done, FateUnknown, type TransactionOutcome, transact } from './transact.ts'

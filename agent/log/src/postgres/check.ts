@@ -1,13 +1,11 @@
 /**
- * Checks the integrity of a store on Postgres: ids without gaps, counters against the fold of each log, and
- * links, tasks and timers against the logs. For `cairn doctor`.
+ * Checks the integrity of a store on Postgres: every log, and the rows of the resources against the logs. For
+ * `cairn doctor`.
  */
-import { checkLog, type LoggedRow } from '../check.ts'
-import { createLinkCheck } from '../check-links.ts'
-import type { StoredLink, StoredTimer } from '../links.ts'
-import type { StoredSession } from '../session-rows.ts'
-import type { StoredTask } from '../tasks.ts'
-import type { Database, Statement } from './connections.ts'
+import { checkLog, type LoggedRow } from '../engine/check-log.ts'
+import type { StoredSession } from '../engine/session-rows.ts'
+import { createChecks } from '../resources/index.ts'
+import type { Database, Rows, Statement } from './connections.ts'
 import { toStored } from './session-sql.ts'
 
 const SESSIONS_PAGE = 200
@@ -19,31 +17,27 @@ const SESSIONS: Statement = {
 }
 const EVENTS: Statement = {
   name: 'check_events',
-  text:
-    'SELECT id, type, json FROM events WHERE session_key = $1 AND id > $2 ORDER BY id LIMIT ' +
-    `${EVENTS_PAGE}`,
+  text: `
+    SELECT id, type, json
+    FROM events
+    WHERE session_key = $1 AND id > $2
+    ORDER BY id
+    LIMIT ${EVENTS_PAGE}`,
 }
 const ORPHANS: Statement = {
   name: 'check_orphans',
-  text:
-    'SELECT count(*) AS count FROM events e WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.key = ' +
-    'e.session_key)',
+  text: `
+    SELECT count(*) AS count
+    FROM events e
+    WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.key = e.session_key)`,
 }
-const ITEMS: Statement = {
-  name: 'check_items',
-  text:
-    'SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key WHERE ' +
-    'i.source_event_id NOT BETWEEN 1 AND s.last_id',
-}
-
-const table = (name: string): Statement => ({ name: `check_${name}`, text: `SELECT * FROM ${name}` })
 
 export function checkStore(db: Database): Promise<string[]> {
   return db.transaction(
     'check',
     async ask => {
       const problems: string[] = []
-      const links = createLinkCheck()
+      const { queries, checks } = createChecks()
       async function logOf(session: StoredSession): Promise<LoggedRow[]> {
         const rows: LoggedRow[] = []
         for (;;) {
@@ -59,25 +53,17 @@ export function checkStore(db: Database): Promise<string[]> {
             session,
             await logOf(session),
             what => problems.push(`session ${session.id}: ${what}`),
-            links,
+            checks,
           )
         if (page.length < SESSIONS_PAGE) break
         after = page.at(-1)?.key ?? after
       }
       const [orphans] = await ask(ORPHANS)
       if (Number(orphans?.['count']) > 0) problems.push(`${String(orphans?.['count'])} events are in no log`)
-      for (const row of await ask(ITEMS))
-        problems.push(
-          `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its ` +
-            'session does not have',
-        )
-      problems.push(
-        ...links.problems({
-          links: (await ask(table('links'))) as StoredLink[],
-          tasks: (await ask(table('tasks'))) as StoredTask[],
-          timers: (await ask(table('timers'))) as StoredTimer[],
-        }),
-      )
+      const rows: Record<string, Rows> = {}
+      for (const [name, text] of Object.entries(queries))
+        rows[name] = await ask({ name: `check_${name}`, text })
+      for (const check of checks) problems.push(...check.problems(rows))
       return problems
       // One snapshot, unaffected by concurrent writes.
     },

@@ -1,5 +1,5 @@
 /** The queries of a claim on Postgres: queued sessions, and, if limits require it, running ones. */
-import { QUEUED, TURN } from '../claim-sql.ts'
+import { QUEUED, TURN } from '../sqlite/claim-sql.ts'
 import {
   chooseFairly,
   type ClaimRules,
@@ -10,26 +10,29 @@ import {
   MAX_PRINCIPALS,
   type RunningTurn,
   type WaitingTurn,
-} from '../fair-claims.ts'
-import type { Database, Rows, Statement, Value } from './connections.ts'
+} from '../engine/fair-claims.ts'
+import type { Ask } from '../engine/resource.ts'
+import type { Database, Rows, Statement } from './connections.ts'
 import { at } from './database-now.ts'
-
-export type Ask = (statement: Statement, values: readonly Value[]) => Promise<Rows>
 
 export const HAS_WORK = `s.status = 'active' AND s.wake_id > s.cursor`
 export const isFree = (now: string): string => `(s.worker_id IS NULL OR s.lease_until <= ${now})`
 
+/** Queued sessions are read in index order, so that no plan reads the table. */
 const POLL: Statement = {
   name: 'look_for_work',
-  text:
-    `WITH clock AS MATERIALIZED (SELECT ${at('$1')} AS now)\n` +
-    `(SELECT ${TURN}, 'rolls_back' AS how FROM clock, sessions s WHERE s.saga = 2 AND ` +
-    `${isFree('clock.now')} ORDER BY s.key LIMIT $2)\n` +
-    `UNION ALL (SELECT ${TURN}, 'orphaned' AS how FROM clock, sessions s WHERE s.worker_id IS NOT NULL ` +
-    `AND s.lease_until <= clock.now AND ${HAS_WORK})\n` +
-    // In index order, so that no plan reads the table.
-    `UNION ALL (SELECT ${TURN}, 'queued' AS how FROM sessions s WHERE ${QUEUED} ` +
-    'ORDER BY s.created_by, (s.parent_id IS NOT NULL), s.wake_at LIMIT $3)',
+  text: `
+    WITH clock AS MATERIALIZED (SELECT ${at('$1')} AS now)
+    (SELECT ${TURN}, 'rolls_back' AS how FROM clock, sessions s
+     WHERE s.saga = 2 AND ${isFree('clock.now')}
+     ORDER BY s.key LIMIT $2)
+    UNION ALL
+    (SELECT ${TURN}, 'orphaned' AS how FROM clock, sessions s
+     WHERE s.worker_id IS NOT NULL AND s.lease_until <= clock.now AND ${HAS_WORK})
+    UNION ALL
+    (SELECT ${TURN}, 'queued' AS how FROM sessions s
+     WHERE ${QUEUED}
+     ORDER BY s.created_by, (s.parent_id IS NOT NULL), s.wake_at LIMIT $3)`,
 }
 const RUNNING: Statement = {
   name: 'running_turns',
@@ -38,22 +41,34 @@ const RUNNING: Statement = {
 /** A loose index scan over the principals; for each its roots, and its children with capacity. */
 const POLL_BY_PRINCIPAL: Statement = {
   name: 'look_by_principal',
-  text:
-    'WITH RECURSIVE principals AS (\n' +
-    `    (SELECT s.created_by, 1 AS nth FROM sessions s WHERE ${QUEUED} AND s.created_by > $1 ORDER BY ` +
-    's.created_by LIMIT 1)\n' +
-    `  UNION ALL SELECT (SELECT s.created_by FROM sessions s WHERE ${QUEUED} AND s.created_by > ` +
-    'p.created_by ORDER BY s.created_by LIMIT 1), p.nth + 1 FROM principals p WHERE p.created_by IS NOT ' +
-    'NULL AND p.nth < $3)\n' +
-    'SELECT p.created_by AS principal, p.nth, w.* FROM principals p LEFT JOIN LATERAL (\n' +
-    `    (SELECT ${TURN} FROM sessions s WHERE ${QUEUED} AND s.created_by = p.created_by AND ` +
-    '(s.parent_id IS NOT NULL) = false ORDER BY s.wake_at LIMIT $2)\n' +
-    `    UNION ALL (SELECT ${TURN} FROM sessions s WHERE ${QUEUED} AND s.created_by = ` +
-    'p.created_by AND (s.parent_id IS NOT NULL) = true AND NOT coalesce((SELECT l.root_id FROM ' +
-    'links l WHERE ' +
-    'l.child_id = s.id), s.parent_id) = ' +
-    'ANY($4::text[]) AND NOT (p.created_by = ANY($6::text[]) AND s.id = (SELECT l.root_id FROM links l ' +
-    'WHERE l.child_id = s.id)) ORDER BY s.wake_at LIMIT $5)) w ON true WHERE p.created_by IS NOT NULL',
+  text: `
+    WITH RECURSIVE principals AS (
+      (SELECT s.created_by, 1 AS nth FROM sessions s
+       WHERE ${QUEUED} AND s.created_by > $1
+       ORDER BY s.created_by LIMIT 1)
+      UNION ALL
+      SELECT
+        (SELECT s.created_by FROM sessions s
+         WHERE ${QUEUED} AND s.created_by > p.created_by
+         ORDER BY s.created_by LIMIT 1),
+        p.nth + 1
+      FROM principals p WHERE p.created_by IS NOT NULL AND p.nth < $3
+    )
+    SELECT p.created_by AS principal, p.nth, w.*
+    FROM principals p LEFT JOIN LATERAL (
+      (SELECT ${TURN} FROM sessions s
+       WHERE ${QUEUED} AND s.created_by = p.created_by AND (s.parent_id IS NOT NULL) = false
+       ORDER BY s.wake_at LIMIT $2)
+      UNION ALL
+      (SELECT ${TURN} FROM sessions s
+       WHERE ${QUEUED} AND s.created_by = p.created_by AND (s.parent_id IS NOT NULL) = true
+         AND NOT coalesce((SELECT l.root_id FROM links l WHERE l.child_id = s.id), s.parent_id)
+           = ANY($4::text[])
+         AND NOT (p.created_by = ANY($6::text[])
+           AND s.id = (SELECT l.root_id FROM links l WHERE l.child_id = s.id))
+       ORDER BY s.wake_at LIMIT $5)
+    ) w ON true
+    WHERE p.created_by IS NOT NULL`,
 }
 /** Extra rows, because concurrent claims may take some of those that were read. */
 const spareFor = (limit: number): number => limit + 16

@@ -3,9 +3,10 @@
  * one statement that takes those that are still free. It waits for no lock: a row that is being written is
  * found by the next claim.
  */
-import { chooseFairly, type ClaimRules, isRun, type WaitingTurn } from '../fair-claims.ts'
-import { waitingSql } from '../session-rows.ts'
-import { type Ask, createClaimQuery, HAS_WORK, isFree, readRunning, type Wanted } from './claim-queries.ts'
+import { chooseFairly, type ClaimRules, isRun, type WaitingTurn } from '../engine/fair-claims.ts'
+import { waitingSql } from '../engine/session-rows.ts'
+import type { Ask } from '../engine/resource.ts'
+import { createClaimQuery, HAS_WORK, isFree, readRunning, type Wanted } from './claim-queries.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { at } from './database-now.ts'
 
@@ -18,22 +19,27 @@ const TRIES = 4
 /** The names that no other transaction holds; this one holds them until it ends. */
 const TRY_LOCKS: Statement = {
   name: 'try_claim_locks',
-  text:
-    'SELECT name FROM unnest($1::text[]) AS name WHERE ' +
-    "pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))",
+  text: `
+    SELECT name
+    FROM unnest($1::text[]) AS name
+    WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`,
 }
 /** The first ones that are not locked by another transaction, up to the limit. */
 export const TAKE: Statement = {
   name: 'take_leases',
-  text:
-    `WITH clock AS (SELECT ${at('$2')} AS now),\n` +
-    '    found AS (SELECT s.key, s.worker_id AS former, s.lease_at AS former_at FROM unnest($4::text[]) ' +
-    'WITH ORDINALITY AS wanted (id, nth) JOIN sessions s ON s.id = wanted.id WHERE ' +
-    `((${HAS_WORK}) OR s.saga = 2) AND ${isFree('(SELECT now FROM clock)')} ORDER BY wanted.nth LIMIT $5 ` +
-    'FOR UPDATE OF s SKIP LOCKED)\n' +
-    '    UPDATE sessions s SET worker_id = $1, epoch = s.epoch + 1, lease_until = clock.now + $3, ' +
-    'lease_at = clock.now FROM found, clock WHERE s.key = found.key\n' +
-    `    RETURNING s.*, found.former, found.former_at, (${waitingSql('s.key', 'clock.now')}) AS waiting`,
+  text: `
+    WITH clock AS (SELECT ${at('$2')} AS now),
+    found AS (
+      SELECT s.key, s.worker_id AS former, s.lease_at AS former_at
+      FROM unnest($4::text[]) WITH ORDINALITY AS wanted (id, nth) JOIN sessions s ON s.id = wanted.id
+      WHERE ((${HAS_WORK}) OR s.saga = 2) AND ${isFree('(SELECT now FROM clock)')}
+      ORDER BY wanted.nth LIMIT $5
+      FOR UPDATE OF s SKIP LOCKED
+    )
+    UPDATE sessions s
+    SET worker_id = $1, epoch = s.epoch + 1, lease_until = clock.now + $3, lease_at = clock.now
+    FROM found, clock WHERE s.key = found.key
+    RETURNING s.*, found.former, found.former_at, (${waitingSql('s.key', 'clock.now')}) AS waiting`,
 }
 
 export function createClaim(db: Database) {

@@ -64,10 +64,9 @@ const baseConfig = ({ url, schema, options }: PostgresAddress): ClientConfig => 
  * other settings.
  */
 async function refuseUnsafe(client: Client, shown: string): Promise<void> {
-  const { rows } = await client.query<{ fsync: string; sync: string; pages: string; standby: boolean }>(
-    "SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS sync, " +
-      "current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby",
-  )
+  const { rows } = await client.query<{ fsync: string; sync: string; pages: string; standby: boolean }>(`
+    SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS sync,
+      current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby`)
   const found = rows[0]
   if (found?.standby === true)
     throw new UnsafeServer(`${shown} is a standby and does not accept writes: use the primary`)

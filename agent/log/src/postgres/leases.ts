@@ -2,31 +2,34 @@
  * Leases on Postgres: which runner may act for a session, and until when (contract 8). Each operation is one
  * statement.
  */
-import { type ClaimRules, NO_RULES } from '../fair-claims.ts'
-import { hasWork, toSessionRow } from '../session-rows.ts'
+import { type ClaimRules, NO_RULES } from '../engine/fair-claims.ts'
+import { hasWork, toSessionRow } from '../engine/session-rows.ts'
 import type { Claim, Fence } from '../session.ts'
-import type { Link } from '../links.ts'
+import type { Link } from '../resources/links/row.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { createClaim } from './claim.ts'
 import { at } from './database-now.ts'
-import { readLinks } from './coordination.ts'
+import { readLinks } from '../resources/links/postgres.ts'
 import { toStored } from './session-sql.ts'
 
 /** In key order, like every statement that locks several rows, to avoid deadlocks. */
 const RENEW: Statement = {
   name: 'renew',
-  text:
-    'WITH held AS (\n' +
-    '    SELECT s.key FROM sessions s JOIN unnest($2::text[], $3::bigint[]) AS l (id, epoch) ON s.id = ' +
-    'l.id AND s.epoch = l.epoch WHERE s.worker_id = $1 ORDER BY s.key FOR UPDATE OF s)\n' +
-    `  UPDATE sessions s SET lease_until = ${at('$5')} + $4, lease_at = ${at('$5')} FROM held WHERE ` +
-    's.key = held.key RETURNING s.id',
+  text: `
+    WITH held AS ( SELECT s.key FROM sessions s JOIN unnest($2::text[], $3::bigint[]) AS l (id,
+      epoch) ON s.id = l.id AND s.epoch = l.epoch WHERE s.worker_id = $1 ORDER BY s.key FOR UPDATE OF s) UPDATE sessions s
+    SET lease_until = ${at('$5')} + $4, lease_at = ${at('$5')}
+    FROM held
+    WHERE s.key = held.key
+    RETURNING s.id`,
 }
 const RELEASE: Statement = {
   name: 'release',
-  text:
-    'UPDATE sessions SET worker_id = NULL, lease_until = 0 WHERE id = $1 AND worker_id = $2 AND epoch = ' +
-    '$3 RETURNING *',
+  text: `
+    UPDATE sessions
+    SET worker_id = NULL, lease_until = 0
+    WHERE id = $1 AND worker_id = $2 AND epoch = $3
+    RETURNING *`,
 }
 
 export function createLeases(db: Database, now: (() => number) | null, freed: () => void) {

@@ -4,7 +4,7 @@
  * otherwise (a notification, the poll) are read from the database once for all watchers.
  */
 import { asError, type EventId, type EventType } from '@cairn/protocol'
-import { createListeners } from '../listeners.ts'
+import { createListeners } from '../engine/listeners.ts'
 import type { LogStore, StoredEvent } from '../store.ts'
 import type { Report } from './connections.ts'
 import { createNewestEvents } from './newest-events.ts'

@@ -72,10 +72,9 @@ export async function migrate(
     // Only if it is missing: a role that was given a schema need not be allowed to create one.
     if ((await schemaVersion(client, schema)) === null)
       await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await client.query(
-      'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, ' +
-        'applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
-    )
+    await client.query(`
+      CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL,
+        applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`)
     const found = (await schemaVersion(client, schema)) ?? 0
     refuseNewer(found, known)
     for (const migration of migrations.filter(each => each.version > found)) await apply(client, migration)

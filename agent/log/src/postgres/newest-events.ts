@@ -3,7 +3,7 @@
  * after it.
  */
 import type { EventId, EventType } from '@cairn/protocol'
-import { createLiveCache } from '../live-cache.ts'
+import { createLiveCache } from '../engine/live-cache.ts'
 import type { StoredEvent } from '../store.ts'
 
 export type NewestEvents = {

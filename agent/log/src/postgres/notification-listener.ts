@@ -8,7 +8,7 @@ import type { Client } from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { bound, closeClient, openClient, type Report, type Rows, type Statement } from './connections.ts'
 import { readWords, type Word } from './notification-payload.ts'
-import type { ChangedItem } from './row-changes.ts'
+import type { ChangedItem } from '../engine/resource.ts'
 
 const BACKOFF_MS = { first: 50, most: 2_000 }
 /** A transaction may commit some time after its change, so a poll by time looks back this far. */
@@ -28,9 +28,11 @@ const HEADS: Statement = {
 }
 const ITEMS: Statement = {
   name: 'changed_items',
-  text:
-    'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ' +
-    'ORDER BY changed_at',
+  text: `
+    SELECT id, org_id, changed_at
+    FROM inbox_items
+    WHERE changed_at > $1 AND org_id = ANY($2::text[])
+    ORDER BY changed_at`,
 }
 const CLOCK: Statement = {
   name: 'clock',

@@ -7,27 +7,36 @@ import type { Database, Statement } from './connections.ts'
 /** A session that is being written is left for the next round. */
 const NEXT: Statement = {
   name: 'prune_next',
-  text:
-    'SELECT key, delta_low FROM sessions WHERE delta_low > 0 AND key > $1 ORDER BY key LIMIT 1 FOR ' +
-    'UPDATE SKIP LOCKED',
+  text: `
+    SELECT key, delta_low
+    FROM sessions
+    WHERE delta_low > 0 AND key > $1
+    ORDER BY key
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED`,
 }
 const COVERED: Statement = {
   name: 'prune_covered',
-  text:
-    "SELECT max(id) AS id FROM events WHERE session_key = $1 AND id > $2 AND type = 'llm.response' AND " +
-    'at < $3',
+  text: `
+    SELECT max(id) AS id
+    FROM events
+    WHERE session_key = $1 AND id > $2 AND type = 'llm.response' AND at < $3`,
 }
 const REMOVE: Statement = {
   name: 'prune_remove',
-  text:
-    'WITH gone AS (DELETE FROM events WHERE session_key = $1 AND id >= $2 AND id < $3 AND type = ' +
-    "'llm.delta' RETURNING 1) SELECT count(*) AS gone FROM gone",
+  text: `
+    WITH gone AS (DELETE FROM events WHERE session_key = $1 AND id >= $2 AND id < $3 AND type = 'llm.delta' RETURNING 1)
+    SELECT count(*) AS gone
+    FROM gone`,
 }
 const SETTLE: Statement = {
   name: 'prune_settle',
-  text:
-    'UPDATE sessions SET pruned = pruned + $2, delta_low = coalesce((SELECT min(id) FROM events WHERE ' +
-    "session_key = $1 AND id > $3 AND type = 'llm.delta'), 0) WHERE key = $1",
+  text: `
+    UPDATE sessions
+    SET pruned = pruned + $2,
+      delta_low = coalesce((SELECT min(id) FROM events WHERE session_key = $1 AND id > $3 AND type = 'llm.delta'),
+      0)
+    WHERE key = $1`,
 }
 
 export async function pruneDeltas(db: Database, before: number): Promise<number> {

@@ -1,21 +1,18 @@
 /** Reads on Postgres: short statements on the pool, which see committed data only. */
-import type { ArtifactMeta, ArtifactSpec, EventId, EventType } from '@cairn/protocol'
-import { type StoredGrant, toGrant } from '../inbox-rows.ts'
-import { createSearch, type Searched, sortedPage, type StoredArtifact, toArtifactMeta } from '../listing.ts'
+import type { EventId, EventType } from '@cairn/protocol'
+import { createSearch, type Searched, sortedPage } from '../engine/listing.ts'
+import { createListings, numberedValues } from '../engine/numbered-values.ts'
 import {
   afterCursor,
   orderBy,
   type PageCursor,
   parsePageCursor,
   sessionConditions,
-} from '../session-query.ts'
-import { toSessionRow } from '../session-rows.ts'
-import type { Grant } from '../commit.ts'
-import type { SessionQuery, StoredEvent } from '../store.ts'
+} from '../engine/session-query.ts'
+import { toSessionRow } from '../engine/session-rows.ts'
 import type { SessionRow } from '../session.ts'
+import type { SessionQuery, StoredEvent } from '../store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
-import { createInboxReader } from './inbox-reader.ts'
-import { createListings, numberedValues } from './listings.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
 const KEY = '(SELECT key FROM sessions WHERE id = $1)'
@@ -25,42 +22,29 @@ const EVENTS: Statement = {
 }
 const EVENTS_OF: Statement = {
   name: 'events_of',
-  text:
-    `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[]) ` +
-    'ORDER BY id LIMIT $3',
+  text: `
+    SELECT id, type, json
+    FROM events
+    WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[])
+    ORDER BY id
+    LIMIT $3`,
 }
 const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.id = $2` }
 const SESSIONS: Statement = { name: 'sessions_by_id', text: `${SELECT_SESSION} WHERE s.id = ANY($2::text[])` }
 const LAST_EVENTS: Statement = {
   name: 'last_events',
-  text:
-    'SELECT s.id AS session_id, e.id, e.type, e.json FROM sessions s JOIN events e ON e.session_key = ' +
-    's.key AND e.id = s.last_id WHERE s.id = ANY($1::text[])',
+  text: `
+    SELECT s.id AS session_id, e.id, e.type, e.json
+    FROM sessions s
+    JOIN events e ON e.session_key = s.key AND e.id = s.last_id
+    WHERE s.id = ANY($1::text[])`,
 }
 const RETIRED: Statement = {
   name: 'retired',
-  text:
-    "SELECT id FROM sessions WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL " +
-    'AND saga <> 2',
-}
-const GRANT: Statement = {
-  name: 'grant',
-  text:
-    `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${KEY} AND tool = $2 AND ` +
-    'arguments_hash = $3 AND expires_at > $4\n' +
-    '  ORDER BY expires_at LIMIT 1',
-}
-const ARTIFACTS: Statement = {
-  name: 'artifacts',
-  text:
-    `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${KEY} ` +
-    'ORDER BY created_at, seq',
-}
-const ARTIFACT: Statement = {
-  name: 'artifact',
-  text:
-    'SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ' +
-    `${KEY} AND artifact_id = $2`,
+  text: `
+    SELECT id
+    FROM sessions
+    WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
 }
 const SEARCH_CHUNK = 1000
 const FOUND: Statement = {
@@ -90,10 +74,12 @@ export function createReader(db: Database) {
       const values: Value[] = [now, SEARCH_CHUNK]
       const where = sessionsOf(query, before, values)
       const rows = (await ask(
-        listing(
-          'SELECT s.key, s.id, s.agent, s.title, $1::bigint AS now FROM sessions s ' +
-            `WHERE ${where} ORDER BY s.key DESC LIMIT $2`,
-        ),
+        listing(`
+          SELECT s.key, s.id, s.agent, s.title, $1::bigint AS now
+          FROM sessions s
+          WHERE ${where}
+          ORDER BY s.key DESC
+          LIMIT $2`),
         values,
       )) as Searched[]
       for (const row of rows) {
@@ -108,7 +94,6 @@ export function createReader(db: Database) {
   }
 
   return {
-    ...createInboxReader(ask, listing),
     async read(
       sessionId: string,
       after: EventId,
@@ -154,29 +139,6 @@ export function createReader(db: Database) {
         values,
       )
       return sortedPage(rows.map(toStored), query.limit, sort)
-    },
-
-    async findGrant(
-      sessionId: string,
-      tool: string,
-      argumentsHash: string,
-      now: number,
-    ): Promise<Grant | null> {
-      const [row] = await ask(GRANT, [sessionId, tool, argumentsHash, now])
-      return toGrant(row as StoredGrant | undefined)
-    },
-    listArtifacts: async (sessionId: string): Promise<ArtifactMeta[]> =>
-      ((await ask(ARTIFACTS, [sessionId])) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
-    async getArtifact(
-      sessionId: string,
-      artifactId: string,
-    ): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null> {
-      const [row] = (await ask(ARTIFACT, [sessionId, artifactId])) as (StoredArtifact & {
-        spec: string
-      })[]
-      return row === undefined
-        ? null
-        : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
     },
   }
 }

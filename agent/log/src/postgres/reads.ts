@@ -1,5 +1,5 @@
 /** The read side of the store on Postgres. */
-import { type LogStore, pendingGates } from '../store.ts'
+import type { LogStore } from '../store.ts'
 import type { Database } from './connections.ts'
 import type { Reader } from './reader.ts'
 import { readSnapshot } from './snapshots.ts'
@@ -16,12 +16,6 @@ export const createReads = (
   | 'getSessions'
   | 'lastEvents'
   | 'listSessions'
-  | 'getInboxItem'
-  | 'listInbox'
-  | 'listPendingGates'
-  | 'findGrant'
-  | 'listArtifacts'
-  | 'getArtifact'
   | 'leaseOf'
   | 'findRetired'
 > => ({
@@ -32,12 +26,6 @@ export const createReads = (
   getSessions: ids => reader.getSessions(ids, now()),
   lastEvents: reader.lastEvents,
   listSessions: query => reader.listSessions(query, now()),
-  getInboxItem: id => reader.getInboxItem(id, now()),
-  listInbox: query => reader.listInbox(query, now()),
-  listPendingGates: cursor => reader.listInbox(pendingGates(cursor), now()),
-  findGrant: (sessionId, tool, argumentsHash) => reader.findGrant(sessionId, tool, argumentsHash, now()),
-  listArtifacts: reader.listArtifacts,
-  getArtifact: reader.getArtifact,
   leaseOf: id => reader.getSession(id, now()),
   findRetired: reader.findRetired,
 })

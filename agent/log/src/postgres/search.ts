@@ -5,17 +5,23 @@
  * processes left unindexed; the cursor in a session's row resolves conflicts.
  */
 import type { LogStore } from '../store.ts'
-import { selectBehind } from '../search/behind-sql.ts'
-import { followLogs } from '../search/follow.ts'
-import { findHits, type Span } from '../search/hits.ts'
-import { type Behind, countBehind, indexLogs, type IndexTarget, type Stretch } from '../search/index-log.ts'
-import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../search/search-store.ts'
-import { parseWanted, type Wanted } from '../search/words.ts'
-import { sortedPage } from '../listing.ts'
-import { afterCursor, orderBy, parsePageCursor, sessionConditions } from '../session-query.ts'
-import type { StoredSession } from '../session-rows.ts'
+import { selectBehind } from '../resources/search/behind-sql.ts'
+import { followLogs } from '../resources/search/follow.ts'
+import { findHits, type Span } from '../resources/search/hits.ts'
+import {
+  type Behind,
+  countBehind,
+  indexLogs,
+  type IndexTarget,
+  type Stretch,
+} from '../resources/search/index-log.ts'
+import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../resources/search/row.ts'
+import { parseWanted, type Wanted } from '../resources/search/words.ts'
+import { sortedPage } from '../engine/listing.ts'
+import { afterCursor, orderBy, parsePageCursor, sessionConditions } from '../engine/session-query.ts'
+import type { StoredSession } from '../engine/session-rows.ts'
 import type { Database, Report, Rows, Statement, Value } from './connections.ts'
-import { createListings, numberedValues } from './listings.ts'
+import { createListings, numberedValues } from '../engine/numbered-values.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
 /** Texts per row. */
@@ -31,52 +37,69 @@ const BEHIND_OF: Statement = {
 }
 const BEGIN: Statement = {
   name: 'search_begin',
-  text:
-    'INSERT INTO search_progress (session_key, through) SELECT key, $2 FROM sessions WHERE id = $1 ' +
-    'ON CONFLICT DO NOTHING RETURNING session_key AS key',
+  text: `
+    INSERT INTO search_progress (session_key, through)
+    SELECT key, $2
+    FROM sessions
+    WHERE id = $1
+    ON CONFLICT DO NOTHING
+    RETURNING session_key AS key`,
 }
 const MOVE: Statement = {
   name: 'search_move',
-  text:
-    'UPDATE search_progress SET through = $2 WHERE session_key = (SELECT key FROM sessions WHERE id = $1) ' +
-    'AND through = $3 RETURNING session_key AS key',
+  text: `
+    UPDATE search_progress
+    SET through = $2
+    WHERE session_key = (SELECT key FROM sessions WHERE id = $1) AND through = $3
+    RETURNING session_key AS key`,
 }
 const EXTEND: Statement = {
   name: 'search_extend',
-  text:
-    'UPDATE search_blocks SET words = words || array_to_tsvector($2::text[]), last_id = $3, texts = ' +
-    'texts + $4 WHERE session_key = $1 AND first_id = (SELECT max(first_id) FROM search_blocks WHERE ' +
-    `session_key = $1) AND texts < ${BLOCK} RETURNING 1`,
+  text: `
+    UPDATE search_blocks
+    SET words = words || array_to_tsvector($2::text[]), last_id = $3, texts = texts + $4
+    WHERE session_key = $1
+      AND first_id = (SELECT max(first_id) FROM search_blocks WHERE session_key = $1)
+      AND texts < ${BLOCK}
+    RETURNING 1`,
 }
 const ADD: Statement = {
   name: 'search_add',
-  text:
-    'INSERT INTO search_blocks (session_key, first_id, last_id, texts, words) VALUES ($1, $5, $3, $4, ' +
-    'array_to_tsvector($2::text[]))',
+  text: `
+    INSERT INTO search_blocks (session_key, first_id, last_id, texts, words)
+    VALUES ($1, $5, $3, $4, array_to_tsvector($2::text[]))`,
 }
 const ADD_USAGE: Statement = {
   name: 'search_usage',
-  text:
-    'INSERT INTO search_usage AS u (day, org_id, created_by, agent, model, calls, input_tokens, ' +
-    'output_tokens, cost_usd, unpriced_calls) SELECT $2, org_id, created_by, agent, $3, $4, $5, $6, $7, $8 ' +
-    'FROM sessions WHERE key = $1 ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET ' +
-    'calls = u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens, ' +
-    'output_tokens = u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd, ' +
-    'unpriced_calls = u.unpriced_calls + excluded.unpriced_calls',
+  text: `
+    INSERT INTO search_usage AS u (day, org_id, created_by, agent, model, calls, input_tokens,
+      output_tokens, cost_usd, unpriced_calls)
+    SELECT $2, org_id, created_by, agent, $3, $4, $5, $6, $7, $8
+    FROM sessions
+    WHERE key = $1
+    ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET calls = u.calls + excluded.calls,
+      input_tokens = u.input_tokens + excluded.input_tokens,
+      output_tokens = u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd,
+      unpriced_calls = u.unpriced_calls + excluded.unpriced_calls`,
 }
 const SPANS: Statement = {
   name: 'search_spans',
-  text:
-    'SELECT session_key, first_id, last_id FROM search_blocks WHERE session_key = ANY($1::bigint[]) AND ' +
-    'words @@ $2::tsquery ORDER BY session_key, first_id',
+  text: `
+    SELECT session_key, first_id, last_id
+    FROM search_blocks
+    WHERE session_key = ANY($1::bigint[]) AND words @@ $2::tsquery
+    ORDER BY session_key, first_id`,
 }
 const usageBy = (column: string): Statement => ({
   name: `usage_by_${column}`,
-  text:
-    `SELECT day, ${column} AS name, sum(calls)::bigint AS calls, sum(input_tokens)::bigint AS ` +
-    'input_tokens, sum(output_tokens)::bigint AS output_tokens, sum(cost_usd) AS cost_usd, ' +
-    'sum(unpriced_calls)::bigint AS unpriced_calls FROM search_usage WHERE org_id = $1 AND day >= $2 AND ' +
-    `day < $3 GROUP BY day, ${column} ORDER BY day, ${column} COLLATE "C"`,
+  text: `
+    SELECT day, ${column} AS name, sum(calls)::bigint AS calls, sum(input_tokens)::bigint AS input_tokens,
+      sum(output_tokens)::bigint AS output_tokens, sum(cost_usd) AS cost_usd,
+      sum(unpriced_calls)::bigint AS unpriced_calls
+    FROM search_usage
+    WHERE org_id = $1 AND day >= $2 AND day < $3
+    GROUP BY day, ${column}
+    ORDER BY day, ${column} COLLATE "C"`,
 })
 const USAGE = { agent: usageBy('agent'), user: usageBy('created_by'), model: usageBy('model') }
 
@@ -135,11 +158,11 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
       's.key IN (SELECT session_key FROM found)',
     ].join(' AND ')
     const rows = await ask(
-      listing(
-        'WITH found (session_key) AS MATERIALIZED (SELECT search_sessions($3)) ' +
-          `${SELECT_SESSION} WHERE ${where} ` +
-          `ORDER BY ${orderBy(sort)} LIMIT $2`,
-      ),
+      listing(`
+        WITH found (session_key) AS MATERIALIZED (SELECT search_sessions($3)) ${SELECT_SESSION}
+        WHERE ${where}
+        ORDER BY ${orderBy(sort)}
+        LIMIT $2`),
       values,
     )
     return rows.map(toStored)

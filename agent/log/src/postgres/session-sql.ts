@@ -1,5 +1,5 @@
 /** SQL for the rows of sessions: lock, read, write. */
-import { waitingSql, type StoredSession } from '../session-rows.ts'
+import { waitingSql, type StoredSession } from '../engine/session-rows.ts'
 import type { NewSession } from '../session.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
@@ -12,11 +12,12 @@ export const LOCK_SESSIONS: Statement = {
 /** Inserts nothing if the id is taken. */
 export const CREATE_SESSION: Statement = {
   name: 'create_session',
-  text:
-    'INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, ' +
-    'model, parent_id, config, created_at, updated_at)\n' +
-    "  VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11) ON CONFLICT (id) DO NOTHING " +
-    'RETURNING *',
+  text: `
+    INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model,
+      parent_id, config, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11)
+    ON CONFLICT (id) DO NOTHING
+    RETURNING *`,
 }
 export const createSessionValues = (
   { session, config }: { session: NewSession; config: string },
@@ -41,10 +42,11 @@ export const createSessionValues = (
  */
 export const PENDING_OF_SESSIONS: Statement = {
   name: 'pending_of_sessions',
-  text:
-    `SELECT s.key, (${waitingSql('s.key', '$2::bigint')}) AS waiting FROM sessions s\n` +
-    '  WHERE s.id = ANY($1::text[]) AND EXISTS (SELECT FROM inbox_items i WHERE i.session_key = s.key ' +
-    "AND i.status = 'pending')",
+  text: `
+    SELECT s.key, (${waitingSql('s.key', '$2::bigint')}) AS waiting
+    FROM sessions s
+    WHERE s.id = ANY($1::text[])
+      AND EXISTS (SELECT FROM inbox_items i WHERE i.session_key = s.key AND i.status = 'pending')`,
 }
 
 export const WAITING: Statement = {
@@ -115,20 +117,22 @@ export type Moved = { before: StoredSession; row: StoredSession }
  */
 export const WRITE_BATCH: Statement = {
   name: 'write_batch',
-  text:
-    'WITH written AS (\n' +
-    '      INSERT INTO events (session_key, id, at, type, json)\n' +
-    `      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], string_to_array($4, E'\\n'), ` +
-    `string_to_array($5, E'\\n'))\n` +
-    '    ), moved AS (\n' +
-    `      UPDATE sessions s SET ${NAMES.map(name => `${name} = u.${name}`).join(', ')}\n` +
-    '      FROM unnest($6::bigint[], $7::bigint[], $8::bigint[], ' +
-    `${NAMES.map((name, at) => `$${at + 9}::${COLUMNS[name]}[]`).join(', ')})\n` +
-    `        AS u (key, was_epoch, was_last, ${NAMES.join(', ')})\n` +
-    '      WHERE s.key = u.key AND s.epoch = u.was_epoch AND s.last_id = u.was_last RETURNING s.key\n' +
-    '    )\n' +
-    "    SELECT CASE WHEN count(*) = coalesce(array_length($6::bigint[], 1), 0) THEN 0 ELSE ('a session " +
-    "changed under its lock: ' || count(*))::integer END FROM moved",
+  text: `
+    WITH written AS (
+      INSERT INTO events (session_key, id, at, type, json)
+      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], string_to_array($4, E'\\n'),
+        string_to_array($5, E'\\n'))
+    ), moved AS (
+      UPDATE sessions s SET ${NAMES.map(name => `${name} = u.${name}`).join(', ')}
+      FROM unnest($6::bigint[], $7::bigint[], $8::bigint[],
+        ${NAMES.map((name, at) => `$${at + 9}::${COLUMNS[name]}[]`).join(', ')})
+        AS u (key, was_epoch, was_last, ${NAMES.join(', ')})
+      WHERE s.key = u.key AND s.epoch = u.was_epoch AND s.last_id = u.was_last
+      RETURNING s.key
+    )
+    SELECT CASE WHEN count(*) = coalesce(array_length($6::bigint[], 1), 0) THEN 0
+      ELSE ('a session changed under its lock: ' || count(*))::integer END
+    FROM moved`,
 }
 
 export function writeBatchValues(

@@ -1,10 +1,8 @@
 /** The store on Postgres (contract 9): many processes, one database, the same guarantees. */
 import { randomUUID } from 'node:crypto'
 import { asError } from '@cairn/protocol'
-import { createRedactor, type Redact } from '../redact.ts'
+import { createRedactor, type Redact } from '../engine/redact.ts'
 import type { LogStore } from '../store.ts'
-import { createAccounts } from './accounts.ts'
-import { createNamedStores } from './channels.ts'
 import { parsePostgresUrl, type PostgresAddress } from './address.ts'
 import { checkStore } from './check.ts'
 import {
@@ -15,13 +13,14 @@ import {
   type Report,
   type Statement,
 } from './connections.ts'
-import { createCoordinationReader } from './coordination.ts'
 import { createDatabaseClock } from './database-clock.ts'
 import { DATABASE_NOW } from './database-now.ts'
 import { createLeases } from './leases.ts'
 import { migrate } from './migrate.ts'
 import { createReader } from './reader.ts'
 import { createReads } from './reads.ts'
+import { createResourceStores } from './resource-stores.ts'
+import { coordinationOf } from '../resources/index.ts'
 import { createSearch } from './search.ts'
 import { startWatchers } from './watchers.ts'
 import { createWriter } from './writer.ts'
@@ -111,9 +110,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     : createWriter(address, self, { report, patienceMs, landed: (_, done) => watchers.landed(done) })
   // Opened last, closed first: after `close` no more commits are possible.
   if (writer !== null) opened.defer(() => writer.close())
-  const { claimTimers, ...writes } =
-    writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })
+  const writes = writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })
   const leases = createLeases(db, options.now ?? null, watchers.freed)
+  const stores = createResourceStores(db, { now, itemChanged: watchers.itemChanged, readOnly })
   const parts = opened.move()
   let closing: Promise<void> | null = null
 
@@ -142,10 +141,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         )
       return closing
     },
-    accounts: createAccounts(db, now),
-    coordination: { ...createCoordinationReader(db), claimTimers },
+    ...stores.inbox,
+    ...stores.grants,
+    ...stores.artifacts,
+    accounts: stores.accounts,
+    browsers: stores.browsers,
+    channels: stores.channels,
+    coordination: coordinationOf(stores),
+    notifications: stores.notifications,
     search,
-    ...createNamedStores(db, now, readOnly),
     agreeOn: (name, ours) => agreeOn(db, name, ours),
   }
 }

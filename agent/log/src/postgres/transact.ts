@@ -13,16 +13,17 @@ import {
   Refusing,
   reopens,
   settle,
-} from '../commit-rules.ts'
-import { composeRecord } from '../record-text.ts'
-import type { StoredSession } from '../session-rows.ts'
+} from '../engine/commit-rules.ts'
+import { composeRecord } from '../engine/record-text.ts'
+import type { StoredSession } from '../engine/session-rows.ts'
 import type { StoredEvent } from '../store.ts'
 import type { NewSession } from '../session.ts'
-import type { CommitRequest, EncodedEvent } from '../writer-messages.ts'
-import { LOCK_TREES, rootOf } from './change-link.ts'
+import type { CommitRequest, EncodedEvent } from '../engine/writer-messages.ts'
+import { type EncodedRow, mergeChanges, treesOf } from '../resources/index.ts'
+import { LOCK_TREES } from '../resources/links/postgres.ts'
 import { bound, type Rows, type Statement, type Value } from './connections.ts'
 import { isLost } from './failures.ts'
-import { type ChangedItem, changeRow } from './row-changes.ts'
+import type { Ask, ChangeContext, ChangedItem } from '../engine/resource.ts'
 import {
   CREATE_SESSION,
   createSessionValues,
@@ -36,6 +37,14 @@ import {
   WRITE_BATCH,
   writeBatchValues,
 } from './session-sql.ts'
+
+type ApplyChange = (
+  ask: Ask,
+  change: EncodedRow,
+  context: ChangeContext,
+) => Promise<readonly ChangedItem[] | void>
+/** By the name of the change. */
+const CHANGES = mergeChanges(({ postgres }) => postgres.changes) as Record<EncodedRow['do'], ApplyChange>
 
 type DonePart = {
   last: number
@@ -65,9 +74,10 @@ export class FateUnknown extends Error {
  */
 const NUMBER_BATCH: Statement = {
   name: 'number_batch',
-  text:
-    'INSERT INTO writers (id, batch) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET batch = ' +
-    'excluded.batch, seen_at = now()',
+  text: `
+    INSERT INTO writers (id, batch)
+    VALUES ($1, $2)
+    ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, seen_at = now()`,
 }
 
 export async function transact(
@@ -129,14 +139,13 @@ const namedSessions = ({ session_id, also = [] }: CommitRequest): string[] => [
   ...also.map(part => part.session_id),
 ]
 const namedTrees = ({ rows = [], also = [] }: CommitRequest): string[] =>
-  [...rows, ...also.flatMap(part => part.rows ?? [])].flatMap(rootOf)
+  [...rows, ...also.flatMap(part => part.rows ?? [])].flatMap(treesOf)
 
 /** The sessions of a batch after its commits so far, and as they were when locked. */
 type Batch = { sessions: Map<string, StoredSession>; before: Map<string, StoredSession>; events: NewEvents }
-type AskBatch = (statement: Statement, values: readonly Value[]) => Promise<Rows>
 
 /** A commit that touches other tables uses a savepoint to undo them; others have written nothing yet. */
-async function decide(ask: AskBatch, batch: Batch, request: CommitRequest): Promise<TransactionOutcome> {
+async function decide(ask: Ask, batch: Batch, request: CommitRequest): Promise<TransactionOutcome> {
   const { events } = batch
   const written = events.ids.length
   const nested = request.also !== undefined || (request.rows !== undefined && request.rows.length > 0)
@@ -155,7 +164,7 @@ async function decide(ask: AskBatch, batch: Batch, request: CommitRequest): Prom
   }
 }
 
-async function apply(ask: AskBatch, batch: Batch, commit: CommitRequest): Promise<Done> {
+async function apply(ask: Ask, batch: Batch, commit: CommitRequest): Promise<Done> {
   const { at } = commit
   const found = (id: string): StoredSession => {
     const row = batch.sessions.get(id)
@@ -180,7 +189,7 @@ async function apply(ask: AskBatch, batch: Batch, commit: CommitRequest): Promis
 }
 
 async function create(
-  ask: AskBatch,
+  ask: Ask,
   { sessions }: Batch,
   at: number,
   given: { session: NewSession; config: string },
@@ -193,7 +202,7 @@ async function create(
 
 /** Applies one part of a commit; `before` is not changed. */
 async function applyPart(
-  ask: AskBatch,
+  ask: Ask,
   events: NewEvents,
   before: StoredSession,
   at: number,
@@ -217,7 +226,8 @@ async function applyPart(
   const first = row.last_id + 1
   for (const event of part.events) write(event)
   const items: ChangedItem[] = []
-  for (const change of part.rows ?? []) items.push(...(await changeRow(ask, row, at, first, change)))
+  for (const change of part.rows ?? [])
+    items.push(...((await CHANGES[change.do](ask, change, { row, at, first })) ?? []))
   settle(row, part)
   if (row.last_id !== before.last_id || part.set !== undefined) row.updated_at = at
   // What a session waits on also changes with time: an item may have expired since the lock was taken.

@@ -1,13 +1,13 @@
 /** Watchers of the store in this process, notified of its own writes and of other processes'. */
-import { createCallbacks, createListeners } from '../listeners.ts'
-import { isIndexed } from '../search/entries.ts'
-import { heldEpoch } from '../session-rows.ts'
+import { createCallbacks, createListeners } from '../engine/listeners.ts'
+import { isIndexed } from '../resources/search/entries.ts'
+import { heldEpoch } from '../engine/session-rows.ts'
 import type { LogStore } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import type { Database, Report } from './connections.ts'
 import { createLiveSessions, type LiveSessions } from './live-sessions.ts'
 import { startNotifications } from './notifications.ts'
-import type { ChangedItem } from './row-changes.ts'
+import type { ChangedItem } from '../engine/resource.ts'
 import type { Done } from './transact.ts'
 
 /** Delay before another claim for work that a transaction had locked. */

@@ -7,8 +7,8 @@
  *   closed     no longer waits for the server
  */
 import { AppError, asError, checkedState } from '@cairn/protocol'
-import { createWaitingLines } from '../waiting-lines.ts'
-import type { CommitRequest } from '../writer-messages.ts'
+import { createWaitingLines } from '../engine/waiting-lines.ts'
+import type { CommitRequest } from '../engine/writer-messages.ts'
 import type { PostgresAddress } from './address.ts'
 import { type BatchOptions, createBatches, type Waiting } from './batches.ts'
 import { bound, closeClient, type Statement } from './connections.ts'

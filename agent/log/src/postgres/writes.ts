@@ -1,16 +1,15 @@
 /** The write side of the store on Postgres: commits through the process's writer, all else on the pool. */
-import { Refusing } from '../commit-rules.ts'
-import { toCommitted } from '../committed.ts'
-import { encodeCommit, encodeSession } from '../encode-commit.ts'
-import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
-import type { Redact } from '../redact.ts'
+import { Refusing } from '../engine/commit-rules.ts'
+import { toCommitted } from '../engine/committed.ts'
+import { encodeCommit, encodeSession } from '../engine/encode-commit.ts'
+import { encodeRow } from '../resources/index.ts'
+import { toInboxItem } from '../resources/inbox/row.ts'
+import type { Redact } from '../engine/redact.ts'
 import { CommitRefused } from '../refusals.ts'
-import { toSessionRow } from '../session-rows.ts'
+import { toSessionRow } from '../engine/session-rows.ts'
 import type { LogStore } from '../store.ts'
 import type { Database, Statement } from './connections.ts'
-import { claimTimers } from './coordination.ts'
 import { pruneDeltas } from './prune.ts'
-import { CHANGED_NOW } from './row-changes.ts'
 import { CREATE_SESSION, createSessionValues, toStored } from './session-sql.ts'
 import { saveSnapshot } from './snapshots.ts'
 import type { Watchers } from './watchers.ts'
@@ -22,17 +21,7 @@ const PROBE: Statement = {
 }
 /** Not the id of any writer. */
 const PROBES = 'probes'
-const MARK_READ: Statement = {
-  name: 'mark_read',
-  text:
-    `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 ` +
-    `RETURNING *, ${BESIDE_SQL}`,
-}
-
-export type Writes = Pick<
-  LogStore,
-  'createSession' | 'commit' | 'markRead' | 'saveSnapshot' | 'probe' | 'pruneDeltas'
-> & { claimTimers: LogStore['coordination']['claimTimers'] }
+export type Writes = Pick<LogStore, 'createSession' | 'commit' | 'saveSnapshot' | 'probe' | 'pruneDeltas'>
 
 type WritesDeps = { db: Database; writer: Writer; watchers: Watchers; redact: Redact; now: () => number }
 
@@ -46,20 +35,11 @@ export function createWrites({ db, writer, watchers, redact, now }: WritesDeps):
       return toSessionRow(toStored(row))
     },
     async commit(commit) {
-      const request = encodeCommit(redact, now(), commit)
+      const request = encodeCommit({ redact, encodeRow }, now(), commit)
       const done = await writer.commit(request).catch((error: unknown) => {
         throw error instanceof Refusing ? toRefusal(error, request.at) : error
       })
       return toCommitted(commit, request.at, done.last, () => toSessionRow(done.session))
-    },
-    async markRead(itemId) {
-      const at = now()
-      const [row] = (await db.query(MARK_READ, [at, itemId], {
-        repeatable: true,
-      })) as unknown as (StoredItem & { changed_at: number })[]
-      if (row === undefined) return null
-      watchers.itemChanged(row.org_id, { id: row.id, at: row.changed_at })
-      return toInboxItem(row, at)
     },
     saveSnapshot: (sessionId, snapshot) => saveSnapshot(db, sessionId, snapshot),
     probe: async () => void (await db.query(PROBE, [PROBES], { repeatable: true })),
@@ -68,7 +48,6 @@ export function createWrites({ db, writer, watchers, redact, now }: WritesDeps):
       if (deleted > 0) watchers.pruned()
       return deleted
     },
-    claimTimers: (by, limit, ttlMs) => claimTimers(db, now(), by, limit, ttlMs),
   }
 }
 
@@ -87,9 +66,7 @@ const refuse = (): Promise<never> =>
 export const NO_WRITES: Writes = {
   createSession: refuse,
   commit: refuse,
-  markRead: refuse,
   saveSnapshot: refuse,
   probe: refuse,
   pruneDeltas: refuse,
-  claimTimers: refuse,
 }

@@ -4,7 +4,7 @@
  */
 import type { LogStore, SearchPage, SearchQuery } from '@cairn/log'
 import { SESSION_SORTS, type UsageGroup } from '@cairn/protocol'
-import { SEARCHED_AT_ONCE } from '../../src/listing.ts'
+import { SEARCHED_AT_ONCE } from '../../src/engine/listing.ts'
 import { expect, test } from 'vitest'
 import type { Bench } from './bench.ts'
 import { called, complete, delta, newSession, response, say } from './fixture.ts'

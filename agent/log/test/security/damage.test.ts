@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DamagedStore, type LogStore, openSqliteStore, readLosses } from '@cairn/log'
-import { readMark } from '../../src/store-mark.ts'
+import { readMark } from '../../src/sqlite/store-mark.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'

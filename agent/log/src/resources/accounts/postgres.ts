@@ -1,0 +1,204 @@
+/**
+ * Organisations, users, service accounts and their logins on Postgres. A write is one statement, so replicas
+ * need no lock between them.
+ */
+import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from './times.ts'
+import type { AccountResource, AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from './row.ts'
+import type { PostgresDeps } from '../../engine/resource.ts'
+import type { Rows, Statement, Value } from '../../postgres/connections.ts'
+
+const S = <const T extends Record<string, string>>(texts: T): { [K in keyof T]: Statement } =>
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, { name: `account_${name}`, text }]),
+  ) as { [K in keyof T]: Statement }
+
+const SQL = S({
+  lockFirst: 'SELECT pg_advisory_xact_lock(hashtext(current_schema()), 1)',
+  firstAdmin: 'SELECT * FROM users WHERE admin AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
+  addOrg: 'INSERT INTO organisations (id, name, created_at) VALUES ($1, $2, $3)',
+  addUser: `
+    INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    ON CONFLICT DO NOTHING
+    RETURNING id`,
+  user: 'SELECT * FROM users WHERE id = $1',
+  userByEmail: 'SELECT * FROM users WHERE lower(email) = lower($1)',
+  users: 'SELECT * FROM users WHERE org_id = $1 ORDER BY created_at, id',
+  password: 'UPDATE users SET password_hash = $2 WHERE id = $1',
+  disable: 'UPDATE users SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL RETURNING id',
+  addAccount: `
+    INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by,
+      created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  accountById: 'SELECT * FROM service_accounts WHERE id = $1',
+  account: 'SELECT * FROM service_accounts WHERE token_sha256 = $1',
+  accounts: 'SELECT * FROM service_accounts WHERE org_id = $1 ORDER BY created_at, id',
+  touchAccount: 'UPDATE service_accounts SET last_used_at = $2 WHERE id = $1',
+  revokeAccount: `
+    UPDATE service_accounts
+    SET revoked_at = $3
+    WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL
+    RETURNING id`,
+  addLogin:
+    'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
+  login: 'SELECT * FROM logins WHERE id = $1',
+  rotate: `
+    UPDATE logins
+    SET refresh_sha256 = $3, expires_at = $4
+    WHERE id = $1 AND refresh_sha256 = $2 AND revoked_at IS NULL
+    RETURNING id`,
+  revoke: 'UPDATE logins SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL',
+  revokeAll:
+    'UPDATE logins SET revoked_at = $2 WHERE user_id = $1 AND id IS DISTINCT FROM $3 AND revoked_at IS NULL',
+  dropLinksOf: 'DELETE FROM login_links WHERE user_id = $1',
+  dropLinks: 'DELETE FROM login_links WHERE expires_at <= $1',
+  addLink: 'INSERT INTO login_links (sha256, user_id, expires_at) VALUES ($1, $2, $3)',
+  useLink: 'DELETE FROM login_links WHERE sha256 = $1 RETURNING user_id, expires_at',
+  addShare: `
+    INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
+  share: 'SELECT * FROM share_links WHERE token_sha256 = $1',
+  shares: 'SELECT * FROM share_links WHERE session_id = $1 ORDER BY created_at, id',
+  revokeShare: `
+    UPDATE share_links
+    SET revoked_at = $3
+    WHERE session_id = $1 AND id = $2 AND revoked_at IS NULL
+    RETURNING id`,
+  dropAnswers: 'DELETE FROM idempotent_answers WHERE created_at <= $1',
+  hold: `
+    INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT DO NOTHING
+    RETURNING key`,
+  answer: 'SELECT body_sha256, status, body FROM idempotent_answers WHERE principal_id = $1 AND key = $2',
+  retake: `
+    UPDATE idempotent_answers
+    SET created_at = $4
+    WHERE principal_id = $1 AND key = $2 AND body_sha256 = $3 AND status IS NULL AND created_at <= $5
+    RETURNING key`,
+  finish: 'UPDATE idempotent_answers SET status = $3, body = $4 WHERE principal_id = $1 AND key = $2',
+  drop: 'DELETE FROM idempotent_answers WHERE principal_id = $1 AND key = $2 AND status IS NULL',
+})
+
+function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
+  /** For idempotent statements, which may be repeated. */
+  const again = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
+    db.query(statement, values, { repeatable: true })
+  const one = async <T>(rows: Promise<Rows>): Promise<T | null> => ((await rows)[0] ?? null) as T | null
+  const userValues = (user: Omit<UserRow, 'created_at' | 'disabled_at'>, at: number): Value[] => [
+    user.id,
+    user.org_id,
+    user.email,
+    user.name,
+    user.admin,
+    user.password_hash,
+    at,
+  ]
+
+  return {
+    ensureFirstAdmin: (org, admin) =>
+      db.transaction('ensureFirstAdmin', async ask => {
+        // Replicas that start together create only one.
+        await ask(SQL.lockFirst)
+        const [found] = await ask(SQL.firstAdmin)
+        if (found !== undefined) return found as UserRow
+        const at = now()
+        const user = { ...admin, org_id: org.id, admin: true, password_hash: null }
+        await ask(SQL.addOrg, [org.id, org.name, at])
+        await ask(SQL.addUser, userValues(user, at))
+        return { ...user, created_at: at, disabled_at: null }
+      }),
+    async createUser(user) {
+      const at = now()
+      if ((await write(SQL.addUser, userValues(user, at))).length === 0)
+        throw new Error(`[createUser] a user with the address ${user.email} exists already`)
+      return { ...user, created_at: at, disabled_at: null }
+    },
+    getUser: id => one<UserRow>(again(SQL.user, [id])),
+    findUserByEmail: email => one<UserRow>(again(SQL.userByEmail, [email])),
+    listUsers: async orgId => (await again(SQL.users, [orgId])) as UserRow[],
+    setPassword: async (userId, hash) => void (await again(SQL.password, [userId, hash])),
+    disableUser: async (id, at) => (await write(SQL.disable, [id, at])).length > 0,
+    async createServiceAccount(row) {
+      const at = now()
+      await write(SQL.addAccount, [
+        row.id,
+        row.org_id,
+        row.name,
+        row.scope,
+        row.token_sha256,
+        row.token_prefix,
+        row.created_by,
+        at,
+        row.expires_at,
+      ])
+      return { ...row, created_at: at, revoked_at: null, last_used_at: null }
+    },
+    getServiceAccount: id => one<ServiceAccountRow>(again(SQL.accountById, [id])),
+    async findServiceAccount(tokenSha256) {
+      const found = await one<ServiceAccountRow>(again(SQL.account, [tokenSha256]))
+      if (found !== null && Math.abs(now() - (found.last_used_at ?? 0)) > TOUCH_MS)
+        await again(SQL.touchAccount, [found.id, now()])
+      return found
+    },
+    listServiceAccounts: async orgId => (await again(SQL.accounts, [orgId])) as ServiceAccountRow[],
+    revokeServiceAccount: async (orgId, id, at) =>
+      (await write(SQL.revokeAccount, [orgId, id, at])).length > 0,
+    async createLogin(row) {
+      const at = now()
+      await write(SQL.addLogin, [row.id, row.user_id, row.refresh_sha256, at, row.expires_at])
+      return { ...row, created_at: at, revoked_at: null }
+    },
+    getLogin: id => one<LoginRow>(again(SQL.login, [id])),
+    rotateLogin: async (id, from, to, expiresAt) =>
+      (await write(SQL.rotate, [id, from, to, expiresAt])).length > 0,
+    revokeLogin: async (id, at) => void (await again(SQL.revoke, [id, at])),
+    async revokeLogins(userId, at, keep) {
+      await again(SQL.revokeAll, [userId, at, keep])
+      await again(SQL.dropLinksOf, [userId])
+    },
+    async addLoginLink(sha256, userId, expiresAt) {
+      await again(SQL.dropLinks, [now()])
+      await again(SQL.dropLinksOf, [userId])
+      await write(SQL.addLink, [sha256, userId, expiresAt])
+    },
+    async useLoginLink(sha256, at) {
+      const link = await one<{ user_id: string; expires_at: number }>(write(SQL.useLink, [sha256]))
+      return link !== null && link.expires_at > at ? link.user_id : null
+    },
+    async addShare(row) {
+      const at = now()
+      const { id, token_sha256, session_id, created_by, expires_at } = row
+      await write(SQL.addShare, [id, token_sha256, session_id, created_by, at, expires_at])
+      return { ...row, created_at: at, revoked_at: null }
+    },
+    findShare: tokenSha256 => one<ShareRow>(again(SQL.share, [tokenSha256])),
+    listShares: async sessionId => (await again(SQL.shares, [sessionId])) as ShareRow[],
+    revokeShare: async (sessionId, id, at) => (await write(SQL.revokeShare, [sessionId, id, at])).length > 0,
+    async beginIdempotent(key, principalId, bodySha256) {
+      const at = now()
+      await again(SQL.dropAnswers, [at - IDEMPOTENCY_MS])
+      for (;;) {
+        if ((await write(SQL.hold, [principalId, key, bodySha256, at])).length > 0) return null
+        // If several find it abandoned, one gets it: the others see its changed time.
+        if (
+          (await write(SQL.retake, [principalId, key, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0
+        )
+          return { body_sha256: bodySha256, status: null, body: null, abandoned: true }
+        const found = await one<{ body_sha256: string; status: number | null; body: string | null }>(
+          again(SQL.answer, [principalId, key]),
+        )
+        // It was deleted in between, so the key is free again.
+        if (found !== null) return found
+      }
+    },
+    finishIdempotent: async (key, principalId, status, body) =>
+      void (await again(SQL.finish, [principalId, key, status, body])),
+    dropIdempotent: async (key, principalId) => void (await again(SQL.drop, [principalId, key])),
+  }
+}
+
+export const accountsOnPostgres: AccountResource['postgres'] = {
+  changes: {},
+  store: createAccounts,
+}

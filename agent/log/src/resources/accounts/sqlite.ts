@@ -1,0 +1,237 @@
+/** Accounts on the embedded store: reads run on the main thread's connection, writes on the writer's. */
+import type { SqliteDeps } from '../../engine/resource.ts'
+import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from './times.ts'
+import type { Db } from '../../sqlite/adapter.ts'
+import type { AccountResource, AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from './row.ts'
+
+type Begun = Awaited<ReturnType<AccountStore['beginIdempotent']>>
+type StoredUser = Omit<UserRow, 'admin'> & { admin: number }
+const toUser = (row: StoredUser): UserRow => ({ ...row, admin: row.admin === 1 })
+const one = <T>(row: unknown): T | null => (row === undefined ? null : { ...(row as T) })
+const oneUser = (row: unknown): UserRow | null => (row === undefined ? null : toUser(row as StoredUser))
+const changed = (result: { changes: number | bigint }): boolean => Number(result.changes) > 0
+
+function accountReads(db: Db) {
+  const user = db.prepare('SELECT * FROM users WHERE id = ?')
+  const userByEmail = db.prepare('SELECT * FROM users WHERE email = ?')
+  const users = db.prepare('SELECT * FROM users WHERE org_id = ? ORDER BY created_at, id')
+  const accountById = db.prepare('SELECT * FROM service_accounts WHERE id = ?')
+  const account = db.prepare('SELECT * FROM service_accounts WHERE token_sha256 = ?')
+  const accounts = db.prepare('SELECT * FROM service_accounts WHERE org_id = ? ORDER BY created_at, id')
+  const login = db.prepare('SELECT * FROM logins WHERE id = ?')
+  const share = db.prepare('SELECT * FROM share_links WHERE token_sha256 = ?')
+  const shares = db.prepare('SELECT * FROM share_links WHERE session_id = ? ORDER BY created_at, id')
+  return {
+    getUser: (id: string) => oneUser(user.get(id)),
+    findUserByEmail: (email: string) => oneUser(userByEmail.get(email)),
+    listUsers: (orgId: string) => (users.all(orgId) as StoredUser[]).map(toUser),
+    getServiceAccount: (id: string) => one<ServiceAccountRow>(accountById.get(id)),
+    findServiceAccount: (tokenSha256: string) => one<ServiceAccountRow>(account.get(tokenSha256)),
+    listServiceAccounts: (orgId: string) =>
+      (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),
+    getLogin: (id: string) => one<LoginRow>(login.get(id)),
+    findShare: (tokenSha256: string) => one<ShareRow>(share.get(tokenSha256)),
+    listShares: (sessionId: string) => (shares.all(sessionId) as ShareRow[]).map(row => ({ ...row })),
+  }
+}
+
+function accountWrites(db: Db) {
+  const reads = accountReads(db)
+  const firstAdmin = db.prepare(
+    'SELECT id FROM users WHERE admin = 1 AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
+  )
+  const addOrg = db.prepare('INSERT INTO organisations (id, name, created_at) VALUES (?, ?, ?)')
+  const addUser = db.prepare(`
+    INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`)
+  const password = db.prepare('UPDATE users SET password_hash = ? WHERE id = ?')
+  const disable = db.prepare('UPDATE users SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL')
+  const addAccount = db.prepare(`
+    INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by,
+      created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const revokeAccount = db.prepare(
+    'UPDATE service_accounts SET revoked_at = ? WHERE org_id = ? AND id = ? AND revoked_at IS NULL',
+  )
+  const touchAccount = db.prepare('UPDATE service_accounts SET last_used_at = ? WHERE id = ?')
+  const addLogin = db.prepare(
+    'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const rotate = db.prepare(`
+    UPDATE logins
+    SET refresh_sha256 = ?, expires_at = ?
+    WHERE id = ? AND refresh_sha256 = ? AND revoked_at IS NULL`)
+  const revoke = db.prepare('UPDATE logins SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
+  const revokeAll = db.prepare(
+    'UPDATE logins SET revoked_at = ? WHERE user_id = ? AND id IS NOT ? AND revoked_at IS NULL',
+  )
+  const dropLinksOf = db.prepare('DELETE FROM login_links WHERE user_id = ?')
+  const addLink = db.prepare('INSERT INTO login_links (sha256, user_id, expires_at) VALUES (?, ?, ?)')
+  const useLink = db.prepare('DELETE FROM login_links WHERE sha256 = ? RETURNING user_id, expires_at')
+  const dropLinks = db.prepare('DELETE FROM login_links WHERE expires_at <= ?')
+  const dropAnswers = db.prepare('DELETE FROM idempotent_answers WHERE created_at <= ?')
+  const answer = db.prepare(
+    'SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE principal_id = ? AND key = ?',
+  )
+  const hold = db.prepare(
+    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES (?, ?, ?, ?)',
+  )
+  const retake = db.prepare('UPDATE idempotent_answers SET created_at = ? WHERE principal_id = ? AND key = ?')
+  const finish = db.prepare(
+    'UPDATE idempotent_answers SET status = ?, body = ? WHERE principal_id = ? AND key = ?',
+  )
+  const drop = db.prepare(
+    'DELETE FROM idempotent_answers WHERE principal_id = ? AND key = ? AND status IS NULL',
+  )
+
+  const addShare = db.prepare(`
+    INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?)`)
+  const revokeShare = db.prepare(
+    'UPDATE share_links SET revoked_at = ? WHERE session_id = ? AND id = ? AND revoked_at IS NULL',
+  )
+
+  function createUser(at: number, row: Omit<UserRow, 'created_at' | 'disabled_at'>): UserRow {
+    if (reads.findUserByEmail(row.email) !== null)
+      throw new Error(`[createUser] a user with the address ${row.email} exists already`)
+    addUser.run(row.id, row.org_id, row.email, row.name, row.admin ? 1 : 0, row.password_hash, at)
+    return { ...row, created_at: at, disabled_at: null }
+  }
+
+  return {
+    ensureFirstAdmin(
+      at: number,
+      org: { id: string; name: string },
+      admin: { id: string; email: string; name: string },
+    ): UserRow {
+      const found = firstAdmin.get()
+      if (found !== undefined) return reads.getUser(String(found['id'])) as UserRow
+      addOrg.run(org.id, org.name, at)
+      return createUser(at, { ...admin, org_id: org.id, admin: true, password_hash: null })
+    },
+    createUser,
+    setPassword: (_at: number, userId: string, hash: string): void => void password.run(hash, userId),
+    disableUser: (_at: number, id: string, when: number): boolean => changed(disable.run(when, id)),
+    createServiceAccount(
+      at: number,
+      row: Omit<ServiceAccountRow, 'created_at' | 'revoked_at' | 'last_used_at'>,
+    ): ServiceAccountRow {
+      addAccount.run(
+        row.id,
+        row.org_id,
+        row.name,
+        row.scope,
+        row.token_sha256,
+        row.token_prefix,
+        row.created_by,
+        at,
+        row.expires_at,
+      )
+      return { ...row, created_at: at, revoked_at: null, last_used_at: null }
+    },
+    touchServiceAccount: (at: number, id: string): void => void touchAccount.run(at, id),
+    revokeServiceAccount: (_at: number, orgId: string, id: string, when: number): boolean =>
+      changed(revokeAccount.run(when, orgId, id)),
+    createLogin(at: number, row: Omit<LoginRow, 'created_at' | 'revoked_at'>): LoginRow {
+      addLogin.run(row.id, row.user_id, row.refresh_sha256, at, row.expires_at)
+      return { ...row, created_at: at, revoked_at: null }
+    },
+    rotateLogin: (_at: number, id: string, from: string, to: string, expiresAt: number): boolean =>
+      changed(rotate.run(to, expiresAt, id, from)),
+    revokeLogin: (_at: number, id: string, when: number): void => void revoke.run(when, id),
+    revokeLogins(_at: number, userId: string, when: number, keep: string | null): void {
+      revokeAll.run(when, userId, keep)
+      dropLinksOf.run(userId)
+    },
+    addLoginLink(at: number, sha256: string, userId: string, expiresAt: number): void {
+      dropLinks.run(at)
+      dropLinksOf.run(userId)
+      addLink.run(sha256, userId, expiresAt)
+    },
+    useLoginLink(_at: number, sha256: string, now: number): string | null {
+      const link = useLink.get(sha256) as { user_id: string; expires_at: number } | undefined
+      return link !== undefined && link.expires_at > now ? link.user_id : null
+    },
+    addShare(at: number, row: Omit<ShareRow, 'created_at' | 'revoked_at'>): ShareRow {
+      addShare.run(row.id, row.token_sha256, row.session_id, row.created_by, at, row.expires_at)
+      return { ...row, created_at: at, revoked_at: null }
+    },
+    revokeShare: (_at: number, sessionId: string, id: string, when: number): boolean =>
+      changed(revokeShare.run(when, sessionId, id)),
+    beginIdempotent(at: number, key: string, principalId: string, bodySha256: string): Begun {
+      dropAnswers.run(at - IDEMPOTENCY_MS)
+      const found = answer.get(principalId, key) as
+        { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined
+      if (found !== undefined) {
+        const { created_at, ...answered } = found
+        if (
+          found.status !== null ||
+          found.body_sha256 !== bodySha256 ||
+          created_at > at - IDEMPOTENCY_HOLD_MS
+        )
+          return answered
+        retake.run(at, principalId, key)
+        return { ...answered, abandoned: true }
+      }
+      hold.run(principalId, key, bodySha256, at)
+      return null
+    },
+    finishIdempotent: (_at: number, key: string, principalId: string, status: number, body: string): void =>
+      void finish.run(status, body, principalId, key),
+    dropIdempotent: (_at: number, key: string, principalId: string): void => void drop.run(principalId, key),
+  }
+}
+
+type AccountWrites = ReturnType<typeof accountWrites>
+type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never
+
+function createAccounts({ db, now, write: ask }: SqliteDeps): AccountStore {
+  const reads = accountReads(db)
+  async function write<M extends keyof AccountWrites>(
+    method: M,
+    ...args: Tail<Parameters<AccountWrites[M]>>
+  ): Promise<ReturnType<AccountWrites[M]>> {
+    return (await ask(method, ...args)) as ReturnType<AccountWrites[M]>
+  }
+  return {
+    ensureFirstAdmin: (org, admin) => write('ensureFirstAdmin', org, admin),
+    createUser: user => write('createUser', user),
+    getUser: async id => reads.getUser(id),
+    findUserByEmail: async email => reads.findUserByEmail(email),
+    listUsers: async orgId => reads.listUsers(orgId),
+    setPassword: (userId, hash) => write('setPassword', userId, hash),
+    disableUser: (id, at) => write('disableUser', id, at),
+    createServiceAccount: account => write('createServiceAccount', account),
+    getServiceAccount: async id => reads.getServiceAccount(id),
+    async findServiceAccount(tokenSha256) {
+      const found = reads.findServiceAccount(tokenSha256)
+      if (found !== null && Math.abs(now() - (found.last_used_at ?? 0)) > TOUCH_MS)
+        await write('touchServiceAccount', found.id)
+      return found
+    },
+    listServiceAccounts: async orgId => reads.listServiceAccounts(orgId),
+    revokeServiceAccount: (orgId, id, at) => write('revokeServiceAccount', orgId, id, at),
+    createLogin: login => write('createLogin', login),
+    getLogin: async id => reads.getLogin(id),
+    rotateLogin: (id, from, to, expiresAt) => write('rotateLogin', id, from, to, expiresAt),
+    revokeLogin: (id, at) => write('revokeLogin', id, at),
+    revokeLogins: (userId, at, keep) => write('revokeLogins', userId, at, keep),
+    addLoginLink: (sha256, userId, expiresAt) => write('addLoginLink', sha256, userId, expiresAt),
+    useLoginLink: (sha256, at) => write('useLoginLink', sha256, at),
+    addShare: share => write('addShare', share),
+    findShare: async tokenSha256 => reads.findShare(tokenSha256),
+    listShares: async sessionId => reads.listShares(sessionId),
+    revokeShare: (sessionId, id, at) => write('revokeShare', sessionId, id, at),
+    beginIdempotent: (key, principalId, bodySha256) => write('beginIdempotent', key, principalId, bodySha256),
+    finishIdempotent: (key, principalId, status, body) =>
+      write('finishIdempotent', key, principalId, status, body),
+    dropIdempotent: (key, principalId) => write('dropIdempotent', key, principalId),
+  }
+}
+
+export const accountsOnSqlite: AccountResource['sqlite'] = {
+  changes: () => ({}),
+  writes: accountWrites,
+  reads: () => ({}),
+  store: createAccounts,
+}

@@ -1,0 +1,56 @@
+/** Artifacts on Postgres; changes run under the lock of their session. */
+import type { ArtifactSpec } from '@cairn/protocol'
+import type { Resource } from '../../engine/resource.ts'
+import type { Statement } from '../../postgres/connections.ts'
+import {
+  type ArtifactChange,
+  type ArtifactReads,
+  type EncodedArtifactChange,
+  type StoredArtifact,
+  toArtifactMeta,
+} from './row.ts'
+
+const ADD: Statement = {
+  name: 'add_artifact',
+  text: `
+    INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+}
+const ARTIFACTS: Statement = {
+  name: 'artifacts',
+  text: `
+    SELECT artifact_id, name, kind, version, size, created_at FROM artifacts
+    WHERE session_key = (SELECT key FROM sessions WHERE id = $1)
+    ORDER BY created_at, seq`,
+}
+const ARTIFACT: Statement = {
+  name: 'artifact',
+  text: `
+    SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts
+    WHERE session_key = (SELECT key FROM sessions WHERE id = $1) AND artifact_id = $2`,
+}
+
+export const artifactsOnPostgres: Resource<ArtifactChange, ArtifactReads, EncodedArtifactChange>['postgres'] =
+  {
+    changes: {
+      async 'artifact.add'(ask, { artifact, spec }, { row, at }) {
+        const { artifact_id, name, kind, version, size } = artifact
+        await ask(ADD, [row.key, artifact_id, name, kind, version, size, at, spec])
+      },
+    },
+
+    store: ({ db }) => ({
+      async listArtifacts(sessionId) {
+        const rows = await db.query(ARTIFACTS, [sessionId], { repeatable: true })
+        return (rows as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId))
+      },
+      async getArtifact(sessionId, artifactId) {
+        const [row] = (await db.query(ARTIFACT, [sessionId, artifactId], {
+          repeatable: true,
+        })) as (StoredArtifact & { spec: string })[]
+        return row === undefined
+          ? null
+          : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
+      },
+    }),
+  }

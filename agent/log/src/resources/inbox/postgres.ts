@@ -1,0 +1,181 @@
+/** Inbox items on Postgres; changes run under the lock of their session. */
+import { page, parseCursor } from '../../engine/listing.ts'
+import type { Ask, ChangeContext, ChangedItem, PostgresDeps } from '../../engine/resource.ts'
+import { EXPIRES_WITH_STOP } from '../../engine/session-rows.ts'
+import type { Rows, Statement, Value } from '../../postgres/connections.ts'
+import { conditions, createListings } from '../../engine/numbered-values.ts'
+import { descendantsSql } from '../links/row.ts'
+import {
+  answered,
+  type AnyInboxQuery,
+  BESIDE_SQL,
+  type InboxReads,
+  type InboxResource,
+  isOpen,
+  type ItemAnswer,
+  itemOfCall,
+  pendingGates,
+  type StoredItem,
+  toInboxItem,
+  toItemWithOwner,
+} from './row.ts'
+
+/** The server's clock, which all processes share. */
+const CHANGED_NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+
+const OPEN: Statement = {
+  name: 'open_item',
+  text: `
+    INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status,
+      title, body, payload, private, tool_call_id, created_at, expires_at, changed_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW})
+    RETURNING id, changed_at`,
+}
+const ITEM: Statement = { name: 'item', text: `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = $1` }
+const ITEM_OF_CALL: Statement = {
+  name: 'item_of_call',
+  text: `
+    SELECT *, ${BESIDE_SQL} FROM inbox_items
+    WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3
+    ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`,
+}
+const ANSWER: Statement = {
+  name: 'answer_item',
+  text: `
+    UPDATE inbox_items
+    SET status = $1, decision = $2, responded_at = $3, decided_by = $4, decided_by_kind = $5,
+      changed_at = ${CHANGED_NOW}
+    WHERE seq = $6 AND status = 'pending'
+    RETURNING id, changed_at`,
+}
+const EXPIRE = `
+    UPDATE inbox_items SET status = 'expired', decision = $1, responded_at = $2, changed_at = ${CHANGED_NOW}
+    WHERE session_key = $3 AND status = 'pending'`
+const EXPIRE_ALL: Statement = { name: 'expire_items', text: `${EXPIRE} RETURNING id, changed_at` }
+const EXPIRE_WAITING: Statement = {
+  name: 'expire_waiting_items',
+  text: `${EXPIRE} AND ${EXPIRES_WITH_STOP} RETURNING id, changed_at`,
+}
+const MARK_READ: Statement = {
+  name: 'mark_read',
+  text: `
+    UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW}
+    WHERE id = $2
+    RETURNING *, ${BESIDE_SQL}`,
+}
+/** A pending item past its time counts as expired, without a write. */
+const statusSql = (now: string): string =>
+  `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
+
+const changedItems = (rows: Rows): ChangedItem[] =>
+  rows.map(row => ({ id: String(row['id']), at: Number(row['changed_at']) }))
+
+async function answer(
+  ask: Ask,
+  { row, at }: ChangeContext,
+  [found]: Rows,
+  { decision, status, by, what }: ItemAnswer,
+): Promise<readonly ChangedItem[]> {
+  const item = found as StoredItem | undefined
+  if (item === undefined || !isOpen(item, row, at, status)) throw answered(row, what, item)
+  const values = [status, decision, at, by?.id ?? null, by?.kind ?? null, item.seq]
+  const changed = changedItems(await ask(ANSWER, values))
+  if (changed.length === 0) throw answered(row, what, item)
+  return changed
+}
+
+export const inboxOnPostgres: InboxResource['postgres'] = {
+  changes: {
+    'inbox.open': async (ask, { event, item }, { row, at, first }) =>
+      changedItems(
+        await ask(OPEN, [
+          item.id,
+          row.key,
+          row.id,
+          row.org_id,
+          row.created_by,
+          first + event,
+          item.kind,
+          item.title,
+          item.body,
+          item.payload,
+          item.private,
+          item.tool_call_id,
+          at,
+          item.expires_at,
+        ]),
+      ),
+    'inbox.answer': async (ask, { id, decision, status, decided_by: by }, context) =>
+      answer(ask, context, await ask(ITEM, [id]), { decision, status, by, what: `inbox item ${id}` }),
+    async 'inbox.answer_call'(ask, { tool_call_id, kind, decision, decided_by: by }, context) {
+      const found = await ask(ITEM_OF_CALL, [context.row.key, tool_call_id, kind])
+      const what = itemOfCall({ kind, tool_call_id })
+      return answer(ask, context, found, { decision, status: 'responded', by, what })
+    },
+    'inbox.expire_all': async (ask, { decision }, { row, at }) =>
+      changedItems(await ask(EXPIRE_ALL, [decision, at, row.key])),
+    'inbox.expire_waiting': async (ask, { decision }, { row, at }) =>
+      changedItems(await ask(EXPIRE_WAITING, [decision, at, row.key])),
+    async 'inbox.expire_call'(ask, { tool_call_id, kind, decision }, context) {
+      const found = await ask(ITEM_OF_CALL, [context.row.key, tool_call_id, kind])
+      const item = found[0] as StoredItem | undefined
+      if (item === undefined || item.status === 'expired') return []
+      const what = itemOfCall({ kind, tool_call_id })
+      return answer(ask, context, found, { decision, status: 'expired', what })
+    },
+  },
+
+  store({ db, now, write, itemChanged }) {
+    const list = createList(db)
+    return {
+      async markRead(itemId) {
+        const at = now()
+        const [row] = (await write(MARK_READ, [at, itemId], { repeatable: true })) as (StoredItem & {
+          changed_at: number
+        })[]
+        if (row === undefined) return null
+        itemChanged(row.org_id, { id: row.id, at: row.changed_at })
+        return toInboxItem(row, at)
+      },
+      async getInboxItem(id) {
+        const [row] = (await db.query(ITEM, [id], { repeatable: true })) as StoredItem[]
+        return row === undefined ? null : toItemWithOwner(row, now())
+      },
+      listInbox: query => list(query, now()),
+      listPendingGates: cursor => list(pendingGates(cursor), now()),
+    }
+  },
+}
+
+function createList(db: PostgresDeps['db']) {
+  const listing = createListings('inbox')
+  return async (query: AnyInboxQuery, now: number): ReturnType<InboxReads['listInbox']> => {
+    const values: Value[] = [query.limit + 1]
+    const { where, add } = conditions(values)
+    if (query.org_id !== undefined) add(query.org_id, org => `org_id = ${org}`)
+    add(parseCursor(query.cursor), before => `seq < ${before}`)
+    if (query.created_by !== undefined) add(query.created_by, creator => `created_by = ${creator}`)
+    if (query.session_id !== undefined)
+      add(query.session_id, session =>
+        query.descendants === true
+          ? `session_id IN (${descendantsSql(session)} SELECT id FROM below UNION SELECT ${session})`
+          : `session_id = ${session}`,
+      )
+    if (query.kind !== undefined) add([...query.kind], kind => `kind = ANY(${kind}::text[])`)
+    if (query.status !== undefined) {
+      values.push(now)
+      const at = `$${values.length}`
+      add([...query.status], status => `${statusSql(at)} = ANY(${status}::text[])`)
+    }
+    const statement = listing(
+      `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`,
+    )
+    const { found, next_cursor } = page(
+      await db.query(statement, values, { repeatable: true }),
+      query.limit,
+      row => Number(row['seq']),
+      row => toInboxItem(row as StoredItem, now),
+    )
+    return { items: found, next_cursor }
+  }
+}

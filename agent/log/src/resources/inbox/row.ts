@@ -1,0 +1,243 @@
+/** Inbox items: what a session asks of a person, and the answer. */
+import type { InboxItem, InboxKind, Principal } from '@cairn/protocol'
+import { deciderKeys } from '@cairn/protocol/words'
+import { Refusing } from '../../engine/commit-rules.ts'
+import { modeOf, redactString } from '../../engine/redact-json.ts'
+import type { Redact } from '../../engine/redact.ts'
+import type { ChangeNamed, Resource } from '../../engine/resource.ts'
+import type { StoredSession } from '../../engine/session-rows.ts'
+
+/** The principal that decided an item. */
+export type Decider = Pick<Principal, 'kind' | 'id'>
+
+export type NewInboxItem = {
+  id: string
+  kind: InboxKind
+  title: string
+  body: string | null
+  payload: Record<string, unknown>
+  expires_at: number | null
+  tool_call_id: string | null
+  /** Stored with the item and never shown: the hash of a gated call's arguments. */
+  private?: Record<string, string>
+}
+
+export type InboxQuery = {
+  org_id: string
+  created_by?: string
+  session_id?: string
+  /** With `session_id`: includes the items of its descendants. */
+  descendants?: true
+  status?: readonly InboxItem['status'][]
+  kind?: readonly InboxKind[]
+  limit: number
+  cursor?: string
+}
+
+/** A query of the store itself: without an organisation, it covers all. */
+export type AnyInboxQuery = Omit<InboxQuery, 'org_id'> & Partial<Pick<InboxQuery, 'org_id'>>
+export const pendingGates = (cursor: string | undefined): AnyInboxQuery => ({
+  kind: ['governance_gate'],
+  status: ['pending'],
+  limit: 100,
+  ...(cursor === undefined ? {} : { cursor }),
+})
+
+export interface InboxWrites {
+  /** Marks an inbox item as read. */
+  markRead(itemId: string): Promise<InboxItem | null>
+}
+export interface InboxReads {
+  /** `private` is what `inbox.open` supplied; empty by default. */
+  getInboxItem(
+    itemId: string,
+  ): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
+  listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
+  /** Undecided approvals of all organisations: for the service itself, never for a caller. */
+  listPendingGates(cursor?: string): Promise<{ items: InboxItem[]; next_cursor: string | null }>
+}
+
+export type InboxChange =
+  /** Opens an item for the event that carries the change. */
+  | { do: 'inbox.open'; item: NewInboxItem }
+  /** Guard and change: rejected with `already_answered` unless the item is pending. */
+  | {
+      do: 'inbox.answer'
+      id: string
+      decision: string
+      status: 'responded' | 'acknowledged' | 'expired'
+      decided_by?: Decider
+    }
+  /**
+   * Like inbox.answer, for the pending item of that tool call; rejected with `already_answered` if there is
+   * none.
+   */
+  | {
+      do: 'inbox.answer_call'
+      tool_call_id: string
+      kind: InboxKind
+      decision: string
+      decided_by?: Decider
+    }
+  /** Expires every pending item of the session, when it can no longer be answered. */
+  | { do: 'inbox.expire_all'; decision: string }
+  /**
+   * Expires every pending question of the session, and every action except proposals and those that outlive a
+   * stop: the turn that waited for them was stopped.
+   */
+  | { do: 'inbox.expire_waiting'; decision: string }
+  /**
+   * Dismisses the item of a call: a pending one expires, an expired one stays. Rejected with
+   * `already_answered` if it was answered.
+   */
+  | { do: 'inbox.expire_call'; tool_call_id: string; kind: InboxKind; decision: string }
+
+type OpenItem = {
+  do: 'inbox.open'
+  /** Index of the event in its commit. */
+  event: number
+  item: Omit<NewInboxItem, 'payload' | 'private'> & { payload: string; private: string }
+}
+/** With texts as JSON, redacted. */
+export type EncodedInboxChange = OpenItem | Exclude<InboxChange, { do: 'inbox.open' }>
+
+// ---- as the stores hold them
+// -----------------------------------------------------------------------------------------
+
+export type StoredItem = {
+  seq: number
+  id: string
+  session_key: number
+  session_id: string
+  /** Not columns: computed by BESIDE_SQL. */
+  root_session_id: string
+  agent: string
+  session_title: string | null
+  org_id: string
+  created_by: string
+  source_event_id: number
+  kind: InboxItem['kind']
+  status: InboxItem['status']
+  title: string
+  body: string | null
+  payload: string
+  private: string
+  tool_call_id: string | null
+  decision: string | null
+  read_at: number | null
+  created_at: number
+  expires_at: number | null
+  responded_at: number | null
+  decided_by: string | null
+  decided_by_kind: Decider['kind'] | null
+}
+
+/** Computed columns of an item: data of its session, and the root of the session's tree. */
+export const BESIDE_SQL = `
+  coalesce((SELECT l.root_id FROM links l WHERE l.child_id = inbox_items.session_id),
+    inbox_items.session_id) AS root_session_id,
+    (SELECT s.agent FROM sessions s WHERE s.id = inbox_items.session_id) AS agent,
+    (SELECT s.title FROM sessions s WHERE s.id = inbox_items.session_id) AS session_title`
+
+const iso = (at: number): string => new Date(at).toISOString()
+const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
+
+/** A pending item past its time counts as expired, without a write. */
+export const statusAt = (row: StoredItem, now: number): InboxItem['status'] =>
+  row.status === 'pending' && row.expires_at !== null && row.expires_at <= now ? 'expired' : row.status
+/** The same in SQL, with the time as `:now`. */
+export const STATUS_SQL = `CASE WHEN status = 'pending' AND expires_at <= :now THEN 'expired' ELSE status END`
+
+export const toInboxItem = (row: StoredItem, now: number): InboxItem => ({
+  id: row.id,
+  session_id: row.session_id,
+  root_session_id: row.root_session_id,
+  agent: row.agent,
+  session_title: row.session_title,
+  source_event_id: row.source_event_id,
+  kind: row.kind,
+  status: statusAt(row, now),
+  title: row.title,
+  body: row.body,
+  payload: JSON.parse(row.payload) as Record<string, unknown>,
+  decision: row.decision,
+  read_at: isoOrNull(row.read_at),
+  created_at: iso(row.created_at),
+  expires_at: isoOrNull(row.expires_at),
+  responded_at: isoOrNull(row.responded_at),
+  ...(row.decided_by !== null && row.decided_by_kind !== null
+    ? deciderKeys({ kind: row.decided_by_kind, id: row.decided_by })
+    : {}),
+})
+
+/** With the owner, for checks of access, and what is never shown. */
+export const toItemWithOwner = (
+  row: StoredItem,
+  now: number,
+): NonNullable<Awaited<ReturnType<InboxReads['getInboxItem']>>> => ({
+  ...toInboxItem(row, now),
+  org_id: row.org_id,
+  created_by: row.created_by,
+  private: JSON.parse(row.private) as Record<string, string>,
+})
+
+// ---- guards
+// -----------------------------------------------------------------------------------------
+
+function redactItem(
+  { item }: ChangeNamed<InboxChange, 'inbox.open'>,
+  redact: Redact,
+  event: number,
+): OpenItem {
+  const mode = modeOf(`inbox.${item.kind}`)
+  const title = redactString(redact, item.title)
+  const body = item.body === null ? null : redactString(redact, item.body, mode)
+  return {
+    do: 'inbox.open',
+    event,
+    item: {
+      ...item,
+      title,
+      body,
+      payload: redact(JSON.stringify(item.payload), mode),
+      private: JSON.stringify(item.private ?? {}),
+    },
+  }
+}
+
+export type InboxResource = Resource<InboxChange, InboxReads, EncodedInboxChange, InboxWrites>
+
+export const inboxChanges: InboxResource['changes'] = {
+  'inbox.open': { redact: redactItem },
+  'inbox.answer': {},
+  'inbox.answer_call': {},
+  'inbox.expire_all': {},
+  'inbox.expire_waiting': {},
+  'inbox.expire_call': {},
+}
+
+/**
+ * True if the item can still be answered. Only the server expires items, after their time; an answer that
+ * late is rejected.
+ */
+export const isOpen = (
+  item: StoredItem,
+  row: StoredSession,
+  at: number,
+  status: StoredItem['status'],
+): boolean =>
+  item.session_key === row.key && (status === 'expired' ? item.status : statusAt(item, at)) === 'pending'
+
+/** What an answer does to an item; `what` names the item in the refusal. */
+export type ItemAnswer = {
+  decision: string
+  status: StoredItem['status']
+  by?: Decider | undefined
+  what: string
+}
+
+export const answered = (row: StoredSession, what: string, item: StoredItem | undefined): Refusing =>
+  new Refusing('already_answered', `[commit] ${what} of session ${row.id} is not pending`, row, item ?? null)
+
+export const itemOfCall = ({ kind, tool_call_id }: { kind: InboxKind; tool_call_id: string }): string =>
+  `the ${kind} item of call ${tool_call_id}`

@@ -1,0 +1,172 @@
+/** Links and trees on Postgres; changes run under the locks of their sessions and trees. */
+import type { Resource } from '../../engine/resource.ts'
+import type { Database, Rows, Statement } from '../../postgres/connections.ts'
+import {
+  DAY_MS,
+  descendantsSql,
+  hasContinued,
+  type Link,
+  type LinkChange,
+  linkPage,
+  type LinkReads,
+  linkRefusals,
+  parseLinkCursor,
+  type StoredLink,
+  type StoredTree,
+  toLink,
+  toTrees,
+} from './row.ts'
+
+const MAX_ROWS = 1000
+
+export const LOCK_TREES: Statement = {
+  name: 'lock_trees',
+  text: `SELECT root_id FROM trees WHERE root_id = ANY($1::text[]) ORDER BY root_id FOR UPDATE`,
+}
+const COUNT_OPEN: Statement = {
+  name: 'count_open_links',
+  text: `SELECT count(*) AS count FROM links WHERE parent_id = $1 AND status = 'open' AND kind <> 'run'`,
+}
+const COUNT_SINCE: Statement = {
+  name: 'count_links_since',
+  text: `SELECT count(*) AS count FROM links WHERE root_id = $1 AND opened_at > $2`,
+}
+const OPEN: Statement = {
+  name: 'open_link',
+  text: `
+    INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt,
+      reserved_tokens, reserved_cost_usd, status, opened_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11)`,
+}
+const SETTLE: Statement = {
+  name: 'settle_link',
+  text: `
+    UPDATE links
+    SET status = $1, cause = $2, input_tokens = $3, output_tokens = $4, cost_usd = $5, settled_at = $6
+    WHERE child_id = $7 AND status = 'open'
+    RETURNING child_id`,
+}
+const MARK: Statement = {
+  name: 'mark_link',
+  text: `UPDATE links SET paused_by_parent = $1 WHERE child_id = $2`,
+}
+const VERSION: Statement = { name: 'tree_version', text: `SELECT version FROM trees WHERE root_id = $1` }
+export const MOVE_TREE: Statement = {
+  name: 'move_tree',
+  text: `
+    INSERT INTO trees (root_id, version) VALUES ($1, 1)
+    ON CONFLICT (root_id) DO UPDATE SET version = trees.version + 1`,
+}
+const LINKS: Statement = { name: 'links', text: `SELECT * FROM links WHERE child_id = ANY($1::text[])` }
+const CHILDREN: Statement = {
+  name: 'links_of_parent',
+  text: `
+    SELECT * FROM links
+    WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') AND kind <> 'run'
+    ORDER BY opened_at, child_id LIMIT $3`,
+}
+/** One statement, so that version and links are consistent. */
+const TREE: Statement = {
+  name: 'tree',
+  text: `
+    SELECT t.version, l.*
+    FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open'
+    WHERE t.root_id = $1
+    ORDER BY l.depth, l.opened_at, l.child_id`,
+}
+const PAGE = `($2::text[] IS NULL OR l.status = ANY($2::text[]))
+      AND (l.opened_at, l.child_id) < ($3::bigint, $4::text)
+    ORDER BY l.opened_at DESC, l.child_id DESC LIMIT $5`
+const BELOW_ROOT: Statement = {
+  name: 'links_below_root',
+  text: `SELECT l.* FROM links l WHERE l.root_id = $1 AND ${PAGE}`,
+}
+const BELOW: Statement = {
+  name: 'links_below',
+  text: `${descendantsSql('$1')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${PAGE}`,
+}
+const TREES: Statement = {
+  name: 'trees_of_sessions',
+  text: `
+    SELECT w.id, coalesce(l.root_id, w.id) AS root_id, coalesce(l.depth, 0) AS depth,
+      (SELECT count(*) FROM links c
+       WHERE c.parent_id = w.id AND c.status = 'open' AND c.kind <> 'run') AS open_children,
+      (SELECT coalesce(sum(c.cost_usd), 0) FROM links c WHERE c.parent_id = w.id) AS children_cost_usd
+    FROM unnest($1::text[]) AS w (id) LEFT JOIN links l ON l.child_id = w.id`,
+}
+
+const toLinks = (rows: Rows): Link[] => rows.map(row => toLink(row as StoredLink))
+
+/** Keyed by child id. */
+export async function readLinks(db: Database, childIds: readonly string[]): Promise<Map<string, Link>> {
+  if (childIds.length === 0) return new Map()
+  const links = toLinks(await db.query(LINKS, [childIds], { repeatable: true }))
+  return new Map(links.map(link => [link.child_id, link]))
+}
+
+export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
+  changes: {
+    async 'link.open'(ask, { link, max_open, max_total }, { row, at }) {
+      // First: it locks the tree, even if that has no row yet, so that no other transaction counts at the
+      // same time.
+      await ask(MOVE_TREE, [link.root_id])
+      // A run has its own tree: there is nothing to count.
+      if (link.kind !== 'run') {
+        const [open] = await ask(COUNT_OPEN, [link.parent_id])
+        if (Number(open?.['count']) >= max_open) throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
+        const [since] = await ask(COUNT_SINCE, [link.root_id, at - DAY_MS])
+        if (Number(since?.['count']) >= max_total)
+          throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
+      }
+      const { child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt } = link
+      const { reserved_tokens = 0, reserved_cost_usd = 0 } = link
+      const ties = [child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt]
+      await ask(OPEN, [...ties, reserved_tokens, reserved_cost_usd, at])
+    },
+    async 'link.settle'(ask, change, { row, at }) {
+      const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
+      if (hasContinued(row, seen)) throw linkRefusals.goneOn(row, child_id)
+      const used = [input_tokens, output_tokens, cost_usd]
+      const settled = await ask(SETTLE, [status, cause, ...used, at, child_id])
+      if (settled.length === 0) throw linkRefusals.settled(row, child_id)
+      await ask(MOVE_TREE, [root_id])
+    },
+    async 'link.mark'(ask, change) {
+      await ask(MARK, [change.paused_by_parent ? 1 : 0, change.child_id])
+      await ask(MOVE_TREE, [change.root_id])
+    },
+    async 'tree.expect'(ask, change, { row }) {
+      const [tree] = await ask(VERSION, [change.root_id])
+      if (Number(tree?.['version'] ?? 0) !== change.version) throw linkRefusals.moved(row, change.root_id)
+    },
+  },
+
+  store: ({ db }) => ({
+    link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
+    children: async (parentId, { open = false, limit = MAX_ROWS } = {}) =>
+      toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
+    async descendants(sessionId, { status, limit, cursor }) {
+      const { opened_at, child_id } = parseLinkCursor(cursor)
+      const isRoot = !(await readLinks(db, [sessionId])).has(sessionId)
+      const rows = await db.query(
+        isRoot ? BELOW_ROOT : BELOW,
+        [sessionId, status === undefined ? null : [...status], opened_at, child_id, limit + 1],
+        { repeatable: true },
+      )
+      return linkPage(rows as StoredLink[], limit)
+    },
+    sessionTrees: async ids =>
+      toTrees((await db.query(TREES, [[...ids]], { repeatable: true })) as StoredTree[], ids),
+    async tree(rootId) {
+      const rows = await db.query(TREE, [rootId], { repeatable: true })
+      return {
+        version: Number(rows[0]?.['version'] ?? 0),
+        open: toLinks(rows.filter(row => row['child_id'] !== null)),
+      }
+    },
+    async spawnedSince(rootId, from) {
+      const [row] = await db.query(COUNT_SINCE, [rootId, from], { repeatable: true })
+      return Number(row?.['count'])
+    },
+  }),
+}

@@ -1,0 +1,211 @@
+/**
+ * Links and trees: relations between child sessions and their parents.
+ *
+ *   link   a child and its parent, open until its outcome is written: once, in the commit that ends the child
+ *   tree   a root and its descendants; its version increases with every spawn, outcome and pause
+ *
+ * The rows change in the commits of sessions (commit.ts), so a link always agrees with its events.
+ */
+import type { Session, WorkerKind, WorkerView } from '@cairn/protocol'
+import { AppError } from '@cairn/protocol/words'
+import { Refusing } from '../../engine/commit-rules.ts'
+import type { Resource } from '../../engine/resource.ts'
+import type { StoredSession } from '../../engine/session-rows.ts'
+
+/** `run`: a scheduled run, which is the root of its own tree. */
+export type LinkKind = WorkerKind | 'run'
+/** Why a child ended without a result. `parent`: its parent was stopped, ended or archived. */
+export const LINK_CAUSES = [
+  'empty',
+  'budget',
+  'tool_loop',
+  'error',
+  'cancelled',
+  'timeout',
+  'deadline',
+  'parent',
+  'archived',
+] as const
+export type LinkCause = (typeof LINK_CAUSES)[number]
+
+export type NewLink = {
+  child_id: string
+  parent_id: string
+  root_id: string
+  /** 1 for a child of a root. */
+  depth: number
+  kind: LinkKind
+  /** The call of the parent that created the child. */
+  tool_call_id: string | null
+  /** For an attempt at a task: the task, and the number of the attempt, from 1. */
+  task_id: string | null
+  attempt: number | null
+  /** Reserved from the parent's budget until the outcome; absent: nothing. */
+  reserved_tokens?: number
+  reserved_cost_usd?: number
+}
+export type Link = NewLink & {
+  reserved_tokens: number
+  reserved_cost_usd: number
+  status: WorkerView['status']
+  cause: LinkCause | null
+  paused_by_parent: boolean
+  /** Usage of the child and its subtree according to its outcome; 0 while it is open. */
+  input_tokens: number
+  output_tokens: number
+  cost_usd: number
+  /** Epoch milliseconds. */
+  opened_at: number
+  settled_at: number | null
+}
+export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & Pick<
+  Link,
+  'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
+>
+
+/** Counters of a child as they were read; they change with every step of the child. */
+export type SeenLog = { input_tokens: number; output_tokens: number; tool_call_count: number }
+
+export type LinkChange =
+  /**
+   * Guards and change: rejected with `too_many_open` if the parent has `max_open` open children, with
+   * `too_many_children` if the tree got `max_total` children within 24 hours.
+   */
+  | { do: 'link.open'; link: NewLink; max_open: number; max_total: number }
+  /**
+   * Guard and change: rejected with `already_settled` unless the link is open, and with `tree_moved` unless
+   * the child's log is unchanged since its outcome was composed.
+   */
+  | ({ do: 'link.settle'; seen?: SeenLog } & LinkOutcome)
+  /** Changes the tree's version: a resume that was composed before would miss the child. */
+  | { do: 'link.mark'; child_id: string; root_id: string; paused_by_parent: boolean }
+  /** Guard: rejected with `tree_moved` unless the tree has this version; 0 for a tree without links. */
+  | { do: 'tree.expect'; root_id: string; version: number }
+
+export const DAY_MS = 24 * 3600 * 1000
+
+/** A session's position in its tree. */
+export type SessionTree = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'children_cost_usd'>
+export type DescendantQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
+
+export interface LinkReads {
+  /** The link of a child; null for a root. */
+  link(childId: string): Promise<Link | null>
+  /** Children of one parent, oldest first, at most `limit`; without scheduled runs. */
+  children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
+  /** All descendants of a session, newest first; `cursor` continues a listing. */
+  descendants(
+    sessionId: string,
+    query: DescendantQuery,
+  ): Promise<{ links: Link[]; next_cursor: string | null }>
+  /** In the order of the ids; a session without links is its own root. */
+  sessionTrees(sessionIds: readonly string[]): Promise<SessionTree[]>
+  /** The open links of a tree and its version, read consistently. */
+  tree(rootId: string): Promise<{ version: number; open: Link[] }>
+  /** Counts children added to a tree since then (epoch milliseconds). */
+  spawnedSince(rootId: string, since: number): Promise<number>
+}
+
+// ---- as the stores hold them
+// -----------------------------------------------------------------------------------------
+
+export type StoredLink = Omit<Link, 'paused_by_parent'> & { paused_by_parent: number }
+export const toLink = (row: StoredLink): Link => ({
+  child_id: row.child_id,
+  parent_id: row.parent_id,
+  root_id: row.root_id,
+  depth: row.depth,
+  kind: row.kind,
+  tool_call_id: row.tool_call_id,
+  task_id: row.task_id,
+  attempt: row.attempt,
+  reserved_tokens: row.reserved_tokens,
+  reserved_cost_usd: row.reserved_cost_usd,
+  status: row.status,
+  cause: row.cause,
+  paused_by_parent: row.paused_by_parent === 1,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cost_usd: row.cost_usd,
+  opened_at: row.opened_at,
+  settled_at: row.settled_at,
+})
+
+export type StoredTree = SessionTree & { id: string }
+export const toTrees = (rows: readonly StoredTree[], ids: readonly string[]): SessionTree[] => {
+  const found = new Map(rows.map(row => [row.id, row]))
+  return ids.map(id => {
+    const row = found.get(id)
+    if (row === undefined) throw new Error(`[families] nothing was read of session ${id}`)
+    const { root_id, depth, open_children, children_cost_usd } = row
+    return { root_id, depth, open_children, children_cost_usd: Number(children_cost_usd.toFixed(10)) }
+  })
+}
+
+/** Position in a listing of links: continues before this one, newest first. */
+export type LinkCursor = { opened_at: number; child_id: string }
+export function parseLinkCursor(cursor: string | undefined): LinkCursor {
+  if (cursor === undefined) return { opened_at: Number.MAX_SAFE_INTEGER, child_id: '' }
+  const [, at, child_id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
+  if (at === undefined || child_id === undefined)
+    throw new AppError(
+      'invalid_cursor',
+      `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`,
+    )
+  return { opened_at: Number.parseInt(at, 36), child_id }
+}
+/** `rows` has one more than the limit if there is a next page. */
+export function linkPage(
+  rows: readonly StoredLink[],
+  limit: number,
+): { links: Link[]; next_cursor: string | null } {
+  const last = rows[limit - 1]
+  return {
+    links: rows.slice(0, limit).map(toLink),
+    next_cursor:
+      rows.length > limit && last !== undefined ? `${last.opened_at.toString(36)}.${last.child_id}` : null,
+  }
+}
+
+/** The ids of a session's descendants, as a table `below`; the syntax works on both stores. */
+export const descendantsSql = (id: string): string => `
+  WITH RECURSIVE below(id) AS (
+    SELECT child_id FROM links WHERE parent_id = ${id}
+    UNION
+    SELECT l.child_id FROM links l JOIN below b ON l.parent_id = b.id
+  )`
+
+// ---- guards
+// -----------------------------------------------------------------------------------------
+
+export const linkChanges: Resource<LinkChange, LinkReads>['changes'] = {
+  'link.open': { trees: ({ link }) => [link.root_id] },
+  'link.settle': { trees: ({ root_id }) => [root_id] },
+  'link.mark': { trees: ({ root_id }) => [root_id] },
+  'tree.expect': { trees: ({ root_id }) => [root_id] },
+}
+
+/** Refusals of changes to links, worded alike for all stores. */
+export const linkRefusals = {
+  tooManyOpen: (row: StoredSession, parent: string, most: number) =>
+    new Refusing('too_many_open', `[commit] session ${parent} has ${most} open children, the maximum`, row),
+  tooManyChildren: (row: StoredSession, root: string, most: number) =>
+    new Refusing(
+      'too_many_children',
+      `[commit] the tree of ${root} got ${most} children within a day, the maximum`,
+      row,
+    ),
+  settled: (row: StoredSession, child: string) =>
+    new Refusing('already_settled', `[commit] the link of child ${child} is not open`, row),
+  moved: (row: StoredSession, root: string) =>
+    new Refusing('tree_moved', `[commit] the tree of ${root} has changed since it was read`, row),
+  goneOn: (row: StoredSession, child: string) =>
+    new Refusing('tree_moved', `[commit] child ${child} has changed since its outcome was composed`, row),
+}
+
+/** True if the child's session has written since its outcome was composed. */
+export const hasContinued = (row: StoredSession, seen: SeenLog | undefined): boolean =>
+  seen !== undefined &&
+  (row.input_tokens !== seen.input_tokens ||
+    row.output_tokens !== seen.output_tokens ||
+    row.tool_call_count !== seen.tool_call_count)

@@ -1,0 +1,132 @@
+/** Links and trees on the embedded store. */
+import type { Resource } from '../../engine/resource.ts'
+import type { Db } from '../../sqlite/adapter.ts'
+import {
+  DAY_MS,
+  descendantsSql,
+  hasContinued,
+  type LinkChange,
+  linkPage,
+  type LinkReads,
+  linkRefusals,
+  parseLinkCursor,
+  type StoredLink,
+  type StoredTree,
+  toLink,
+  toTrees,
+} from './row.ts'
+
+const MAX_ROWS = 1000
+const COUNT_SINCE = `SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?`
+export const LINK = `SELECT * FROM links WHERE child_id = ?`
+
+/** Increases the version of a tree. */
+export function prepareMoveTree(db: Db): (rootId: string) => void {
+  const move = db.prepare(`
+    INSERT INTO trees (root_id, version) VALUES (?, 1)
+    ON CONFLICT (root_id) DO UPDATE SET version = version + 1`)
+  return rootId => void move.run(rootId)
+}
+
+export const linksOnSqlite: Resource<LinkChange, LinkReads>['sqlite'] = {
+  changes(db) {
+    const countOpen = db.prepare(`
+      SELECT count(*) AS count FROM links WHERE parent_id = ? AND status = 'open' AND kind <> 'run'`)
+    const countSince = db.prepare(COUNT_SINCE)
+    const open = db.prepare(`
+      INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt,
+        reserved_tokens, reserved_cost_usd, status, opened_at)
+      VALUES (:child_id, :parent_id, :root_id, :depth, :kind, :tool_call_id, :task_id, :attempt,
+        :reserved_tokens, :reserved_cost_usd, 'open', :at)`)
+    const settle = db.prepare(`
+      UPDATE links
+      SET status = ?, cause = ?, input_tokens = ?, output_tokens = ?, cost_usd = ?, settled_at = ?
+      WHERE child_id = ? AND status = 'open'
+      RETURNING child_id`)
+    const mark = db.prepare(`UPDATE links SET paused_by_parent = ? WHERE child_id = ?`)
+    const version = db.prepare(`SELECT version FROM trees WHERE root_id = ?`)
+    const moveTree = prepareMoveTree(db)
+    return {
+      'link.open'({ link, max_open, max_total }, { row, at }) {
+        if (Number(countOpen.get(link.parent_id)?.['count']) >= max_open)
+          throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
+        if (Number(countSince.get(link.root_id, at - DAY_MS)?.['count']) >= max_total)
+          throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
+        open.run({ reserved_tokens: 0, reserved_cost_usd: 0, ...link, at })
+        moveTree(link.root_id)
+      },
+      'link.settle'(change, { row, at }) {
+        const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
+        if (hasContinued(row, seen)) throw linkRefusals.goneOn(row, child_id)
+        const settled = settle.get(status, cause, input_tokens, output_tokens, cost_usd, at, child_id)
+        if (settled === undefined) throw linkRefusals.settled(row, child_id)
+        moveTree(root_id)
+      },
+      'link.mark'(change) {
+        mark.run(change.paused_by_parent ? 1 : 0, change.child_id)
+        moveTree(change.root_id)
+      },
+      'tree.expect'(change, { row }) {
+        if (Number(version.get(change.root_id)?.['version'] ?? 0) !== change.version)
+          throw linkRefusals.moved(row, change.root_id)
+      },
+    }
+  },
+
+  reads(db) {
+    const link = db.prepare(LINK)
+    const children = db.prepare(`
+      SELECT * FROM links
+      WHERE parent_id = ? AND (? = 0 OR status = 'open') AND kind <> 'run'
+      ORDER BY opened_at, child_id LIMIT ?`)
+    /** One statement, so that version and links are consistent. */
+    const tree = db.prepare(`
+      SELECT t.version, l.*
+      FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open'
+      WHERE t.root_id = ?
+      ORDER BY l.depth, l.opened_at, l.child_id`)
+    const since = db.prepare(COUNT_SINCE)
+    const PAGE = `(:status IS NULL OR l.status IN (SELECT value FROM json_each(:status)))
+        AND (l.opened_at, l.child_id) < (:at, :child)
+      ORDER BY l.opened_at DESC, l.child_id DESC LIMIT :limit`
+    const belowRoot = db.prepare(`SELECT l.* FROM links l WHERE l.root_id = :id AND ${PAGE}`)
+    const below = db.prepare(`
+      ${descendantsSql(':id')}
+      SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${PAGE}`)
+    const trees = db.prepare(`
+      SELECT w.value AS id, coalesce(l.root_id, w.value) AS root_id, coalesce(l.depth, 0) AS depth,
+        (SELECT count(*) FROM links c
+         WHERE c.parent_id = w.value AND c.status = 'open' AND c.kind <> 'run') AS open_children,
+        (SELECT coalesce(sum(c.cost_usd), 0.0) FROM links c WHERE c.parent_id = w.value) AS children_cost_usd
+      FROM json_each(?) w LEFT JOIN links l ON l.child_id = w.value`)
+    return {
+      link(childId) {
+        const row = link.get(childId) as StoredLink | undefined
+        return row === undefined ? null : toLink(row)
+      },
+      children: (parentId, { open, limit = MAX_ROWS } = {}) =>
+        (children.all(parentId, open === true ? 1 : 0, limit) as StoredLink[]).map(toLink),
+      descendants(sessionId, { status, limit, cursor }) {
+        const { opened_at, child_id } = parseLinkCursor(cursor)
+        const isRoot = link.get(sessionId) === undefined
+        const rows = (isRoot ? belowRoot : below).all({
+          id: sessionId,
+          status: status === undefined ? null : JSON.stringify(status),
+          at: opened_at,
+          child: child_id,
+          limit: limit + 1,
+        }) as StoredLink[]
+        return linkPage(rows, limit)
+      },
+      sessionTrees: ids => toTrees(trees.all(JSON.stringify(ids)) as StoredTree[], ids),
+      tree(rootId) {
+        const rows = tree.all(rootId) as (StoredLink & { version: number; child_id: string | null })[]
+        return {
+          version: rows[0]?.version ?? 0,
+          open: rows.flatMap(row => (row.child_id === null ? [] : [toLink(row)])),
+        }
+      },
+      spawnedSince: (rootId, from) => Number(since.get(rootId, from)?.['count']),
+    }
+  },
+}

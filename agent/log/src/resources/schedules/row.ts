@@ -1,0 +1,165 @@
+/**
+ * Schedules, which start sessions at given times. The store knows when a schedule is due and who owns it; its
+ * specification and state are opaque JSON. A row changes in the commits that decide its due times and that
+ * end its runs.
+ */
+import { AppError } from '@cairn/protocol/words'
+import { Refusing } from '../../engine/commit-rules.ts'
+import { redactJson } from '../../engine/redact-json.ts'
+import type { Resource } from '../../engine/resource.ts'
+import type { StoredSession } from '../../engine/session-rows.ts'
+
+type Json = Record<string, unknown>
+type ScheduleStatus = 'active' | 'paused' | 'completed' | 'expired' | 'cancelled'
+
+export type NewSchedule = {
+  id: string
+  /** The session that its runs report to. */
+  session_id: string
+  org_id: string
+  created_by: string
+  spec: Json
+  state: Json
+  /** Epoch milliseconds. */
+  due_at: number | null
+}
+export type StoreSchedule = NewSchedule & {
+  status: ScheduleStatus
+  /** Increases with every change. */
+  version: number
+  created_at: number
+  updated_at: number
+}
+
+/** The result of one scheduled time, or of several consecutive ones. */
+export type ScheduleRun = {
+  schedule_id: string
+  slot_at: number
+  last_slot_at: number
+  status: 'queued' | 'running' | 'success' | 'failed' | 'skipped'
+  reason: string | null
+  /** Further times that the row stands for. */
+  collapsed: number
+  /** Started manually, not at a scheduled time. */
+  manual: boolean
+  run_session_id: string | null
+  created_at: number
+  ended_at: number | null
+}
+
+export type ScheduleChange =
+  /**
+   * Rejected with `exists` if the id is taken, and with `too_many_schedules` if its session or its owner has
+   * reached the limit.
+   */
+  | { do: 'schedule.add'; schedule: NewSchedule; most_of_session: number; most_of_owner: number }
+  /**
+   * Guard and change: rejected with `schedule_moved` unless the schedule has this version. Replaces the time
+   * at which it is due.
+   */
+  | ({ do: 'schedule.move'; version: number } & Pick<
+      StoreSchedule,
+      'id' | 'session_id' | 'status' | 'state' | 'due_at'
+    > & { spec?: Json })
+  /** Inserts a row, or updates an existing one. Deletes old rows of its schedule. */
+  | { do: 'run.put'; run: Omit<ScheduleRun, 'created_at' | 'ended_at'> }
+
+type ScheduleQuery = {
+  org_id: string
+  created_by?: string
+  session_id?: string
+  status?: readonly ScheduleStatus[]
+  limit: number
+  cursor?: string
+}
+export interface ScheduleReads {
+  schedule(id: string): Promise<StoreSchedule | null>
+  /** Newest first. */
+  schedules(query: ScheduleQuery): Promise<{ schedules: StoreSchedule[]; next_cursor: string | null }>
+  /** Newest times first. */
+  scheduleRuns(
+    id: string,
+    query: { limit: number; cursor?: string },
+  ): Promise<{ runs: ScheduleRun[]; next_cursor: string | null }>
+}
+
+export const scheduleTimer = (id: string): string => `schedule:${id}`
+/** How long rows of runs are kept. */
+export const KEEP_RUNS_MS = 30 * 24 * 3600 * 1000
+export const hasEnded = ({ status }: Pick<ScheduleRun, 'status'>): boolean =>
+  status !== 'queued' && status !== 'running'
+
+// ---- as the stores hold them
+// -----------------------------------------------------------------------------------------
+
+export type StoredSchedule = Omit<StoreSchedule, 'spec' | 'state'> & { spec: string; state: string }
+export const toSchedule = (row: StoredSchedule): StoreSchedule => ({
+  ...row,
+  spec: JSON.parse(row.spec) as Json,
+  state: JSON.parse(row.state) as Json,
+})
+export type StoredRun = Omit<ScheduleRun, 'manual'> & { manual: number }
+const toRun = (row: StoredRun): ScheduleRun => ({ ...row, manual: row.manual === 1 })
+
+/** Position in a listing: continues after this one, newest first. */
+export type ScheduleCursor = { created_at: number; id: string }
+export function parseScheduleCursor(cursor: string | undefined): ScheduleCursor {
+  if (cursor === undefined) return { created_at: Number.MAX_SAFE_INTEGER, id: '' }
+  const [, at, id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
+  if (at === undefined || id === undefined) throw badCursor(cursor)
+  return { created_at: Number.parseInt(at, 36), id }
+}
+export function parseRunCursor(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER
+  if (!/^[0-9a-z]{1,11}$/.test(cursor)) throw badCursor(cursor)
+  return Number.parseInt(cursor, 36)
+}
+const badCursor = (cursor: string): AppError =>
+  new AppError('invalid_cursor', `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`)
+
+/** `rows` has one more than the limit if there is a next page. */
+export function schedulePage(rows: readonly StoredSchedule[], limit: number) {
+  const last = rows[limit - 1]
+  return {
+    schedules: rows.slice(0, limit).map(toSchedule),
+    next_cursor:
+      rows.length > limit && last !== undefined ? `${last.created_at.toString(36)}.${last.id}` : null,
+  }
+}
+export function runPage(rows: readonly StoredRun[], limit: number) {
+  const last = rows[limit - 1]
+  return {
+    runs: rows.slice(0, limit).map(toRun),
+    next_cursor: rows.length > limit && last !== undefined ? last.slot_at.toString(36) : null,
+  }
+}
+
+// ---- guards
+// -----------------------------------------------------------------------------------------
+
+export const scheduleChanges: Resource<ScheduleChange, ScheduleReads>['changes'] = {
+  'schedule.add': {
+    redact: (change, redact) => ({ ...change, schedule: redactJson(redact, change.schedule) }),
+  },
+  'schedule.move': {
+    redact(change, redact) {
+      const spec = change.spec === undefined ? {} : { spec: redactJson(redact, change.spec) }
+      return { ...change, ...spec, state: redactJson(redact, change.state) }
+    },
+  },
+  'run.put': {},
+}
+
+/** Refusals of changes to schedules, worded alike for all stores. */
+export const scheduleRefusals = {
+  exists: (row: StoredSession, id: string) =>
+    new Refusing('exists', `[commit] schedule ${id} exists already`, row),
+  tooMany: (row: StoredSession, whose: string, most: number) =>
+    new Refusing(
+      'too_many_schedules',
+      `[commit] ${whose} has ${most} schedules that have not ended, the maximum`,
+      row,
+    ),
+  moved: (row: StoredSession, id: string) =>
+    new Refusing('schedule_moved', `[commit] schedule ${id} has changed since it was read`, row),
+}

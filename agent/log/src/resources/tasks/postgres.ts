@@ -1,0 +1,77 @@
+/** Tasks on Postgres; changes run under the locks of their sessions and trees. */
+import type { Resource } from '../../engine/resource.ts'
+import type { Statement } from '../../postgres/connections.ts'
+import { MOVE_TREE } from '../links/postgres.ts'
+import {
+  movedTask,
+  storedTask,
+  type StoredTask,
+  type TaskChange,
+  type TaskReads,
+  taskRefusals,
+  toTask,
+} from './row.ts'
+
+const TASK: Statement = { name: 'task', text: `SELECT * FROM tasks WHERE task_id = $1` }
+const TASKS: Statement = {
+  name: 'tasks_of_owner',
+  text: `SELECT * FROM tasks WHERE owner_id = $1 ORDER BY created_at, task_id`,
+}
+const ADD: Statement = {
+  name: 'add_task',
+  text: `
+    INSERT INTO tasks (task_id, owner_id, root_id, goal, plan, after, max_attempts, status, attempt_count,
+      state, created_at, started_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    ON CONFLICT (task_id) DO NOTHING
+    RETURNING task_id`,
+}
+const MOVE: Statement = {
+  name: 'move_task',
+  text: `
+    UPDATE tasks
+    SET status = $2, attempt_count = $3, state = $4, started_at = $5, ended_at = $6
+    WHERE task_id = $1`,
+}
+
+export const tasksOnPostgres: Resource<TaskChange, TaskReads>['postgres'] = {
+  changes: {
+    async 'task.add'(ask, change, { row, at }) {
+      const task = storedTask(change.task, at)
+      // First: it locks the tree, even if that has no row yet.
+      await ask(MOVE_TREE, [task.root_id])
+      const added = await ask(ADD, [
+        task.task_id,
+        task.owner_id,
+        task.root_id,
+        task.goal,
+        task.plan,
+        task.after,
+        task.max_attempts,
+        task.status,
+        task.attempt_count,
+        task.state,
+        task.created_at,
+        task.started_at,
+      ])
+      if (added.length === 0) throw taskRefusals.exists(row, task.task_id)
+    },
+    async 'task.move'(ask, change, { row, at }) {
+      await ask(MOVE_TREE, [change.root_id])
+      const found = (await ask(TASK, [change.task_id]))[0] as StoredTask | undefined
+      const moved = found === undefined ? null : movedTask(found, change, at)
+      if (moved === null) throw taskRefusals.moved(row, change.task_id, found?.status)
+      const { status, attempt_count, state, started_at, ended_at } = moved
+      await ask(MOVE, [change.task_id, status, attempt_count, state, started_at, ended_at])
+    },
+  },
+
+  store: ({ db }) => ({
+    async task(taskId) {
+      const [row] = await db.query(TASK, [taskId], { repeatable: true })
+      return row === undefined ? null : toTask(row as StoredTask)
+    },
+    tasks: async ownerId =>
+      (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as StoredTask)),
+  }),
+}

@@ -1,0 +1,163 @@
+/**
+ * Leases inside the writer's transaction: which runner may act for a session, and until when (contract 8).
+ */
+import type { ClaimSql } from './claim-sql.ts'
+import type { CommitSql } from './commit-sql.ts'
+import {
+  chooseFairly,
+  type ClaimRules,
+  countBy,
+  isLimited,
+  isRun,
+  least,
+  MAX_PRINCIPALS,
+  NO_RULES,
+  type RunningTurn,
+  type WaitingTurn,
+} from '../engine/fair-claims.ts'
+import type { StoredLink } from '../resources/links/row.ts'
+import type { SessionCache } from './session-cache.ts'
+import { hasWork } from '../engine/session-rows.ts'
+import type { ClaimAnswer, Request } from '../engine/writer-messages.ts'
+
+type Of<K extends Request['do']> = Extract<Request, { do: K }>
+
+/**
+ * Claims sessions with a saga to roll back first, then work in the order of fair-claims.ts. Every claim has a
+ * new epoch, so later commits of the former holder are rejected. `principals`: where the last round over them
+ * ended.
+ */
+export function claim(
+  sql: CommitSql,
+  sessions: SessionCache,
+  request: Of<'claim'>,
+  principals: { after: string },
+): ClaimAnswer {
+  const { at, limit, rules = NO_RULES } = request
+  const toRollBack = sql.claims.toRollBack.all(at, limit).map(({ id }) => String(id))
+  const chosen = choose(sql.claims, at, limit - toRollBack.length, new Set(toRollBack), rules, principals)
+  return [...toRollBack, ...chosen].flatMap(id => {
+    const before = sessions.load(id, at)
+    if (before === null) return []
+    const row = {
+      ...before,
+      worker_id: request.worker_id,
+      epoch: before.epoch + 1,
+      lease_until: at + request.ttl,
+      lease_at: at,
+    }
+    sessions.put(row)
+    // A holder that shut down cleanly released the lease; one that is still named died with it.
+    return [
+      {
+        session: row,
+        epoch: row.epoch,
+        abandoned_ms: before.worker_id === null ? null : Math.max(0, at - before.lease_at),
+        link: row.parent_id === null ? null : ((sql.link.get(id) ?? null) as StoredLink | null),
+      },
+    ]
+  })
+}
+
+/** If all waiting sessions fit, nothing needs to be counted. */
+function choose(
+  sql: ClaimSql,
+  at: number,
+  places: number,
+  taken: ReadonlySet<string>,
+  rules: ClaimRules,
+  principals: { after: string },
+): string[] {
+  if (places <= 0) return []
+  const orphaned = (sql.orphaned.all(at) as WaitingTurn[]).filter(each => !taken.has(each.id))
+  const first = sql.queued.all(places + 1) as WaitingTurn[]
+  const few = [...orphaned, ...first]
+  if (few.length <= places && !isLimited(few, rules)) return chooseFairly(few, [], places, rules).map(toId)
+  const running = sql.running.all(at) as RunningTurn[]
+  const queued = first.length <= places ? first : pollByPrincipal(sql, places, running, rules, principals)
+  return chooseFairly([...orphaned, ...queued], running, places, rules).map(toId)
+}
+const toId = ({ id }: WaitingTurn): string => id
+
+/** Picks as many sessions of each principal as it may get: roots, and children whose trees have capacity. */
+function pollByPrincipal(
+  sql: ClaimSql,
+  places: number,
+  running: readonly RunningTurn[],
+  rules: ClaimRules,
+  principals: { after: string },
+): WaitingTurn[] {
+  const found: WaitingTurn[] = []
+  const trees = countBy(running, each => each.root_id)
+  const runs = countBy(running, each => (isRun(each) ? each.created_by : null))
+  for (const principal of nextPrincipals(sql, principals)) {
+    found.push(...(sql.queuedRoots.all(principal, places) as WaitingTurn[]))
+    if (rules.children !== 0) found.push(...childrenWithRoom(sql, principal, places, { trees, runs }, rules))
+  }
+  return found
+}
+
+function childrenWithRoom(
+  sql: ClaimSql,
+  principal: string,
+  places: number,
+  { trees, runs }: { trees: Map<string, number>; runs: Map<string, number> },
+  { tree_parallel, principal_runs }: ClaimRules,
+): WaitingTurn[] {
+  const found: WaitingTurn[] = []
+  for (const row of sql.queuedChildren.iterate(principal)) {
+    const turn = row as WaitingTurn
+    const root = turn.root_id ?? ''
+    const inTree = trees.get(root) ?? 0
+    if (inTree >= least(tree_parallel)) continue
+    if (isRun(turn)) {
+      const running = runs.get(principal) ?? 0
+      if (running >= least(principal_runs)) continue
+      runs.set(principal, running + 1)
+    }
+    trees.set(root, inTree + 1)
+    found.push(turn)
+    if (found.length >= places) break
+  }
+  return found
+}
+
+/** All waiting principals, or the next batch of them in a round-robin. */
+function nextPrincipals(sql: ClaimSql, principals: { after: string }): string[] {
+  const found: string[] = []
+  const look = (after: string, upTo: string | null): void => {
+    for (let last = after; found.length < MAX_PRINCIPALS;) {
+      const next = sql.nextPrincipal.get(last)?.['created_by']
+      if (next === undefined || (upTo !== null && String(next) > upTo)) return
+      last = String(next)
+      found.push(last)
+    }
+  }
+  look(principals.after, null)
+  if (principals.after !== '') look('', principals.after)
+  principals.after = found.length < MAX_PRINCIPALS ? '' : (found.at(-1) ?? '')
+  return found
+}
+
+export function renew(sessions: SessionCache, request: Of<'renew'>): string[] {
+  const lost: string[] = []
+  for (const lease of request.leases) {
+    const row = sessions.load(lease.session_id, request.at)
+    if (row === null || row.worker_id !== request.worker_id || row.epoch !== lease.epoch)
+      lost.push(lease.session_id)
+    else sessions.put({ ...row, lease_until: request.at + request.ttl, lease_at: request.at })
+  }
+  return lost
+}
+
+/**
+ * Releases a lease; returns whether the session has work left. A lease that is no longer held by the caller
+ * stays unchanged.
+ */
+export function release(sessions: SessionCache, request: Of<'release'>): boolean {
+  const row = sessions.load(request.session_id, request.at)
+  if (row === null || row.worker_id !== request.fence.worker_id || row.epoch !== request.fence.epoch)
+    return false
+  sessions.put({ ...row, worker_id: null, lease_until: 0 })
+  return hasWork(row)
+}

@@ -1,0 +1,65 @@
+/**
+ * Migrates a database to the current schema: numbered SQL files, each applied once, in its own transaction.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Db } from './adapter.ts'
+
+const directory = new URL('./migrations/', import.meta.url)
+
+export type Migration = { version: number; name: string; sql: string }
+
+export function readMigrations(): Migration[] {
+  return readdirSync(directory)
+    .filter(name => /^\d{4}_.+\.sql$/.test(name))
+    .toSorted()
+    .map(name => ({
+      version: Number(name.slice(0, 4)),
+      name,
+      sql: readFileSync(new URL(name, directory), 'utf8'),
+    }))
+}
+
+/** The version of the last applied migration; 0 for an empty database. */
+export function schemaVersion(db: Db): number {
+  const table = db
+    .prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'`)
+    .get()
+  if (table === undefined) return 0
+  return Number(
+    db.prepare('SELECT coalesce(max(version), 0) AS version FROM schema_migrations').get()?.['version'],
+  )
+}
+
+/** Throws, naming both versions, if newer code has written the database. */
+export function refuseNewer(db: Db, migrations: readonly Migration[]): void {
+  const found = schemaVersion(db)
+  const known = migrations.at(-1)?.version ?? 0
+  if (found > known)
+    throw new Error(
+      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
+        'newer program, or restore a backup from before the upgrade',
+    )
+}
+
+export function migrate(db: Db, migrations: readonly Migration[], now: number): void {
+  refuseNewer(db, migrations)
+  db.exec(
+    `CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`,
+  )
+  const found = schemaVersion(db)
+  for (const migration of migrations.filter(each => each.version > found)) {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      db.exec(migration.sql)
+      db.prepare('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)').run(
+        migration.version,
+        migration.name,
+        now,
+      )
+      db.exec('COMMIT')
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw new Error(`[migrate] ${migration.name} failed; nothing of it was kept`, { cause: error })
+    }
+  }
+}

@@ -1,7 +1,0 @@
-/** The entry point of the writer's thread. */
-import { parentPort, workerData } from 'node:worker_threads'
-import { runWriter } from './run-writer.ts'
-import type { WriterStart } from './writer-messages.ts'
-
-if (parentPort === null) throw new Error('[writer-thread] must be started as a worker')
-runWriter(parentPort, workerData as WriterStart)
