@@ -94,8 +94,7 @@ async function naive(place: string, notifies: boolean): Promise<Row> {
     ON CONFLICT DO NOTHING`,
   )
   const json = JSON.stringify(draft)
-  const text =
-    `
+  const text = `
     WITH head AS (UPDATE naive_heads SET head = head + 1 WHERE session = $1 RETURNING head),
       written AS (INSERT INTO naive SELECT $1, head, $2 FROM head RETURNING id)
     SELECT id${notifies ? `, pg_notify('naive', $1::text)` : ''}

@@ -15,7 +15,7 @@ import {
   meterStore,
   signingSecrets,
 } from '@cairn/api'
-import { chooseSandbox, type SandboxChoice, type SandboxStatus } from '@cairn/sandbox'
+import { chooseSandbox, type SandboxChoice } from '@cairn/sandbox'
 import { createModels } from '@cairn/models'
 import { rereadSkills } from '@cairn/harness'
 import { startScriptedProviders } from '@cairn/scripted-model'

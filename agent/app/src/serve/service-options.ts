@@ -1,5 +1,5 @@
 /** What the service needs to start, and what it offers once it runs. */
-import type { SandboxStatus } from '@cairn/harness'
+import type { SandboxStatus } from '@cairn/sandbox'
 import type { Redact } from '@cairn/log'
 import type { EffectiveConfig } from '../config/effective-config.ts'
 import type { Database } from '../local/open-store.ts'
