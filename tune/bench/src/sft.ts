@@ -202,7 +202,8 @@ function describe({ config, startedAt, outcome, run }: Described): BenchmarkResu
     model,
     recipe,
     matmul: matmul ?? RECIPE_TABLE[recipe].matmul,
-    dataset,
+    // The flags of a benchmark always name one data set.
+    dataset: dataset ?? '',
     samples,
     is_short: samples < SAMPLES || max_steps !== undefined,
     started_at: startedAt,

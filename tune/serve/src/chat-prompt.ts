@@ -1,6 +1,6 @@
 /** Renders a conversation with the model's own template. */
 import type { ChatMessage } from '@cairn-tune/weights'
-import { InputError, parseExact } from '@cairn-tune/weights'
+import { InputError, parseExact, withThoughts } from '@cairn-tune/weights'
 import { badRequest } from './errors.ts'
 import { toHarmony } from './harmony/conversation.ts'
 import { FINAL, callStart, openedIn } from './harmony/markers.ts'
@@ -175,7 +175,8 @@ export async function renderChat(
   try {
     const continuesMessage = isContinued(request)
     const { prefix, isForced } = prefixOf(request, { hasTools, isHarmony, continuesMessage })
-    const messages = isHarmony ? toHarmony(request.messages) : request.messages
+    const thoughtful = request.messages.map(withThoughts)
+    const messages = isHarmony ? toHarmony(thoughtful) : thoughtful
     const text = await texts.render(
       { messages: messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
       {

@@ -10,6 +10,8 @@ type Property = {
   description?: string
   items?: Property
   additionalProperties?: Property
+  properties?: Record<string, unknown>
+  required?: string[]
   minimum?: number
   exclusiveMinimum?: number
   maximum?: number
@@ -38,6 +40,8 @@ function typeOf({
   const: only,
   items,
   additionalProperties,
+  properties,
+  required = [],
   minimum,
   exclusiveMinimum,
   maximum,
@@ -46,6 +50,10 @@ function typeOf({
   if (values) return values.map(String).join(' | ')
   if (type === 'array' && items) return `list of ${typeOf(items)}`
   if (type === 'object' && additionalProperties) return `names mapped to ${typeOf(additionalProperties)}`
+  if (type === 'object' && properties)
+    return `{${Object.keys(properties)
+      .map(key => (required.includes(key) ? key : `${key}?`))
+      .join(', ')}}`
   const limits = [
     minimum === undefined ? [] : `≥ ${minimum}`,
     exclusiveMinimum === undefined ? [] : `> ${exclusiveMinimum}`,

@@ -14,9 +14,39 @@ const fraction = z.number().min(0).max(1)
 const pattern = <T extends z.ZodType>(value: T) =>
   z.record(z.string().regex(/^[\w.]+$/, 'names of projections, such as q_proj'), value)
 
+/** `ours=theirs`: a column of the data under another name. */
+const columnPair = z.string().regex(/^[^=]+=[^=]+$/, 'a pair such as question=problem')
+
+/** A data set of dataset_mix. Keys that it does not have are those of the run. */
+const mixEntry = z.strictObject({
+  path: z.string().min(1),
+  subset: z.string().min(1).optional(),
+  split: z.string().min(1).optional(),
+  weight: z.number().positive().optional(),
+  samples: count.optional(),
+  columns: z.array(columnPair).optional(),
+})
+
 export const configSchema = z.strictObject({
   model: z.string().min(1).describe('Directory of a model, or its name on the hub.'),
-  dataset: z.string().min(1).describe('Data file or directory, or a name on the hub.'),
+  dataset: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Data file or directory, or a name on the hub. Required without dataset_mix.'),
+  dataset_subset: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Subset of a data set that has several, such as main of openai/gsm8k.'),
+  dataset_mix: z
+    .array(mixEntry)
+    .min(1)
+    .optional()
+    .describe(
+      'Several data sets in place of dataset, combined by weight: the share of documents. Without weights, ' +
+        'each document is used once.',
+    ),
   method: z
     .enum(METHODS)
     .default('sft')
@@ -55,7 +85,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Number of rows to use, from the start; rows repeat if there are fewer. All rows by default.'),
   dataset_columns: z
-    .array(z.string().regex(/^[^=]+=[^=]+$/, 'a pair such as question=problem'))
+    .array(columnPair)
     .default([])
     .describe('Column mapping of the data, such as question=problem,answer=solution.'),
   eval_dataset: z
@@ -63,6 +93,18 @@ export const configSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('Data for evaluation: a file, directory or name, as for dataset.'),
+  eval_dataset_split: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Split of eval_dataset; by default validation, and test for generated problems.'),
+  streaming: z
+    .boolean()
+    .optional()
+    .describe(
+      'Read the data while training, in random order within windows, instead of tokenising it first; needs ' +
+        'max_steps. By default only data of more than 512 MiB with max_steps.',
+    ),
   eval_split: z
     .number()
     .positive()

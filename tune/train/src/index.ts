@@ -27,7 +27,7 @@ export {
 } from './data/documents.ts'
 export { readExamples, type Example } from './data/examples.ts'
 export { packRows } from './data/pack.ts'
-export { DATA_EXTENSIONS, readRecords, type DataRecord } from './data/read-records.ts'
+export { DATA_EXTENSIONS } from './data/read-rows.ts'
 export { createRandom, type Random } from './random.ts'
 export {
   TEMPLATES,
@@ -49,7 +49,6 @@ export { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
 export { readConfig } from './read-config.ts'
 export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
-export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
 export {
   STORED_NVFP4,

@@ -15,6 +15,9 @@ export const ALIASES: Readonly<Record<string, Key>> = {
   model_name_or_path: 'model',
   dataset_name: 'dataset',
   dataset_train_split: 'dataset_split',
+  dataset_test_split: 'eval_dataset_split',
+  dataset_config: 'dataset_subset',
+  dataset_config_name: 'dataset_subset',
   lr: 'learning_rate',
   lr_scheduler: 'lr_scheduler_type',
   optim: 'optimizer',
@@ -57,6 +60,7 @@ export const VALUE_ALIASES: Readonly<Partial<Record<Key, Readonly<Record<string,
   },
 }
 
+const MIX = 'dataset names one data set; dataset_mix lists several, each with path, subset, split and weight'
 const ALONE = 'a run is one process on one machine'
 const PRECISION = 'recipe and compute_dtype set the number formats of a run'
 
@@ -79,6 +83,10 @@ export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
   remove_unused_columns: 'unused columns are ignored',
   completion_only_loss: 'train_on: completion trains on the completion only, all on everything',
   precompute_ref_log_probs: 'reference scores are always computed before the first step and cached',
+  datasets: MIX,
+  dataset_mixer: MIX,
+  mix_strategy: 'dataset_mix repeats the smaller data sets until the shares hold',
+  interleave_probs: 'the weights of dataset_mix are the shares of its data sets',
   max_prompt_length:
     'max_seq_length limits both answers of a pair to half of it each; longer ones are truncated',
   assistant_only_loss: 'train_on: assistant trains on the answers only, all on everything',

@@ -17,7 +17,7 @@ import { chooseEngine, type EngineChoice } from './choose-engine.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
 import type { Comparison } from './data/comparisons.ts'
-import { skipText } from './data/skips.ts'
+import { skipText, untrainedText } from './data/skips.ts'
 import { planRun, type RunPlan } from './estimate.ts'
 import { readData } from './read-data.ts'
 import type { DataRecord, Hub } from './run-data.ts'
@@ -88,26 +88,19 @@ export async function prepareRun(
     tryOut: one => void plan(one, assumedBoundaries),
   })
   const { engine, budgetBytes } = choice
+  const closers: (() => void)[] = []
   const close = async () => {
+    for (const closeOne of closers) closeOne()
     engine.close()
     await checkpoint.close()
   }
   try {
     checkBase(checkpoint, plan(choice, assumedBoundaries).micro.base)
-    const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = await readData(
-      config,
-      modelDirectory,
-      model,
-      hub,
-    )
+    const data = await readData(config, modelDirectory, model, hub)
+    closers.push(data.close)
+    const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = data
     signal?.throwIfAborted()
-    onNote(
-      `${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ` +
-        `${batches.rowsPerEpoch} rows` +
-        (dataset.truncated > 0 ? `, ${dataset.truncated} truncated to max_seq_length` : '') +
-        (dataset.dropped > 0 ? `, ${dataset.dropped} skipped (no token to train on)` : ''),
-    )
-    if (dataset.skipped.rows > 0) onNote(skipText(dataset.skipped))
+    for (const line of dataNotes(dataset, batches.rowsPerEpoch)) onNote(line)
     return {
       engine,
       checkpoint,
@@ -116,7 +109,10 @@ export async function prepareRun(
       batches,
       evaluation,
       units,
-      dataset,
+      /** Streamed data counts its rows while it is read. */
+      get dataset() {
+        return data.dataset
+      },
       planned: plan(choice, maxBoundaries, tokenIds),
       budgetBytes,
       [Symbol.asyncDispose]: close,
@@ -125,6 +121,21 @@ export async function prepareRun(
     await close()
     throw error
   }
+}
+
+/** What was read, and what of it is not trained. Of streamed data nothing has been read yet. */
+export function dataNotes(dataset: DataRecord, rows: number): string[] {
+  const { source, documents, tokens, truncated, dropped, skipped, untrained, mix = [], streaming } = dataset
+  if (streaming && documents === 0) return [`${source}: read while training (streaming)`]
+  return [
+    `${source}: ${documents} documents of ${tokens} tokens` +
+      (streaming ? ' read' : ` in ${rows} rows`) +
+      (truncated > 0 ? `, ${truncated} truncated to max_seq_length` : '') +
+      (dropped > 0 ? `, ${dropped} skipped (no token to train on)` : ''),
+    ...mix.map(one => `${one.source}: ${one.documents} documents, ${one.seen} in an epoch`),
+    ...(untrained ? [untrainedText(untrained)] : []),
+    skipText(skipped),
+  ].filter(line => line !== '')
 }
 
 /** Rejects full training, or storage by another recipe, for a base in MXFP4. */

@@ -7,6 +7,7 @@ import { nearestKey } from './nearest-key.ts'
 import { ALIASES, UNSUPPORTED_KEYS, VALUE_ALIASES } from './peer-names.ts'
 import { QUANTIZED_RECIPES } from './recipes.ts'
 import { checkAdapterKeys } from './check-adapter.ts'
+import { checkStreaming } from './data-parts.ts'
 
 /** A flag may be typed with dashes: --max-seq-length. */
 function canonical(key: string): string {
@@ -31,8 +32,9 @@ export function readConfig({
   const parsed = configSchema.safeParse(
     Object.fromEntries([...settings].map(([key, { value }]) => [key, ownValue(key, value)])),
   )
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map(issue => {
+  const hasData = settings.has('dataset') || settings.has('dataset_mix')
+  if (!parsed.success || !hasData) {
+    const lines = (parsed.error?.issues ?? []).map(issue => {
       const key = String(issue.path[0] ?? '')
       const where = settings.get(key)?.from
       return where === undefined
@@ -40,7 +42,7 @@ export function readConfig({
         : `${where === path ? `${path}: ${key}` : where}: ${issue.message}, got ` +
             `${JSON.stringify(settings.get(key)?.value)}`
     })
-    throw new InputError(lines.join('\n'))
+    throw new InputError([...lines, ...(hasData ? [] : ['dataset is required'])].join('\n'))
   }
   checkTogether(parsed.data)
   checkMethod(parsed.data, new Set(settings.keys()))
@@ -59,6 +61,7 @@ const OF_METHODS: Readonly<Partial<Record<keyof TrainConfig, readonly Method[]>>
   train_on: ['sft'],
   router_aux_loss_coef: ['sft'],
   dataset_samples: ['sft'],
+  streaming: ['sft'],
   offload: ['sft'],
 }
 
@@ -133,6 +136,8 @@ const textKeys = [
   'model',
   'dataset',
   'dataset_split',
+  'dataset_subset',
+  'eval_dataset_split',
   'output_dir',
   'memory_limit',
   'eval_dataset',
@@ -173,11 +178,28 @@ function parseFlagValue(key: string, text: string): unknown {
   if (LISTS.has(key)) return text.split(',').map(name => name.trim())
   if (PATTERNS.has(key)) return parsePattern(text)
   const value: unknown = parseYaml(text)
-  return typeof value === 'object' ? text : value
+  return typeof value === 'object' && key !== 'dataset_mix' ? text : value
+}
+
+function checkData(config: TrainConfig): void {
+  const { dataset, dataset_mix: mix, dataset_samples: samples, dataset_subset: subset } = config
+  if (dataset !== undefined && mix)
+    throw new InputError('dataset and dataset_mix exclude each other; set one of them')
+  if (mix && samples !== undefined)
+    throw new InputError('dataset_samples: not available with dataset_mix; give its entries samples')
+  if (mix && subset !== undefined)
+    throw new InputError('dataset_subset: not available with dataset_mix; give its entries a subset')
+  const weights = mix?.filter(({ weight }) => weight !== undefined).length ?? 0
+  if (mix && weights > 0 && weights < mix.length)
+    throw new InputError('dataset_mix: give every data set a weight, or none')
+  if (config.eval_dataset_split !== undefined && config.eval_dataset === undefined)
+    throw new InputError('eval_dataset_split: needs eval_dataset')
+  checkStreaming(config)
 }
 
 /** Checks that involve several keys. */
 function checkTogether(config: TrainConfig): void {
+  checkData(config)
   const { recipe, matmul, lora, adam_beta1: beta1, adam_beta2: beta2 } = config
   const isQuantized = QUANTIZED_RECIPES.includes(recipe)
   if (matmul !== undefined && !isQuantized)

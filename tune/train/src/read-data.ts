@@ -5,17 +5,17 @@ import type { ModelConfig } from '@cairn-tune/models'
 import { InputError, TOKENIZER_TEXTS, loadTokenizer, readModelText } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchOptions } from './data/batches.ts'
-import { tokenizeExamples, type Documents } from './data/documents.ts'
-import { evaluationBatches, splitDocuments } from './data/evaluation-batches.ts'
-import { loadDataset, type DatasetOptions } from './data/load-dataset.ts'
+import { documentsOf, selectFrom, type DocumentList } from './data/document-store.ts'
+import { evaluationBatches, splitIndices } from './data/evaluation-batches.ts'
+import { openDataset } from './data/load-dataset.ts'
+import { countsByShare, mixDocuments } from './data/mix.ts'
+import { cacheRoot } from './data/token-cache.ts'
+import { tokenizeDataset, type TokenizeOptions, type TokenizedDataset } from './data/tokenize-dataset.ts'
 import { isPreference } from './methods.ts'
+import { evaluationPart, listOfSources, mixRecord, type DataPart } from './data-parts.ts'
 import { readPreferences } from './read-preferences.ts'
-import { hashOf, idsOf, type Hub, type RunData, type Source } from './run-data.ts'
-import { checkSkipped, summarise } from './data/skips.ts'
-import { cacheRoot, tokenizeCached } from './data/token-cache.ts'
-
-/** Minimum number of examples to cache. Tokenising fewer is imperceptibly fast. */
-const WORTH_KEEPING = 1000
+import { streamData } from './stream-data.ts'
+import { hashOf, idsOf, type DataRecord, type Hub, type RunData, type Source } from './run-data.ts'
 
 export async function readData(
   config: TrainConfig,
@@ -45,78 +45,114 @@ export async function readData(
 
 /** Data of a run that trains on examples, with the given tokenizer. */
 export async function readExamplesOf(source: Source, options: BatchOptions): Promise<RunData> {
-  const { config } = source
-  const read = await readDocuments(config.dataset, source, {
-    split: config.dataset_split,
-    ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
-  })
+  const { eval_dataset: evalName } = source.config
+  const streamed = await streamData(source, options, async () =>
+    evalName === undefined ? [] : await readEvaluation(source, evalName),
+  )
+  if (streamed) return streamed
+  const read = await readMix(source)
   const { training, evaluation } = await partDocuments(read.documents, source)
   const batches = createBatches(training, options)
   const evaluated = evaluationBatches(evaluation, options)
+  let tokens = 0
+  for (let i = 0; i < training.length; i++) tokens += training.lengthOf(i)
   return {
     batches,
     evaluation: evaluated,
     units: [],
     maxBoundaries: Math.max(batches.maxBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
-    tokenIds: idsOf([...training, ...evaluation], options.padTokenId),
+    tokenIds: idsOf(chain(documentsOf(training), evaluation), options.padTokenId),
     dataset: {
       ...read.record,
       documents: training.length,
-      tokens: training.reduce((sum, { tokens }) => sum + tokens.length, 0),
+      tokens,
       evaluated: evaluation.length,
-      hash: hashOf(training),
+      hash: hashOf(documentsOf(training)),
+    },
+    close: read.close,
+  }
+}
+
+function* chain<T>(...parts: readonly Iterable<T>[]): Generator<T> {
+  for (const part of parts) yield* part
+}
+
+type ReadRecord = Omit<DataRecord, 'documents' | 'tokens' | 'evaluated' | 'hash'>
+
+/** The documents of the run's data set, or of its mix. */
+async function readMix(
+  source: Source,
+): Promise<{ documents: DocumentList; record: ReadRecord; close: () => void }> {
+  const parts = listOfSources(source.config)
+  const read: TokenizedDataset[] = []
+  for (const part of parts) read.push(await readPart(part, source))
+  const [only] = read
+  if (source.config.dataset_mix === undefined && only) return only
+  const counts = countsByShare(
+    read.map(({ documents }) => documents.length),
+    parts.map(({ weight }) => weight),
+  )
+  return {
+    documents: mixDocuments(
+      read.map(({ documents }) => documents),
+      counts,
+    ),
+    record: mixRecord(
+      parts,
+      read.map(({ record, documents }, i) => ({ record, documents: documents.length, seen: counts[i] ?? 0 })),
+    ),
+    close: () => {
+      for (const one of read) one.close()
     },
   }
 }
 
-type Split = Pick<DatasetOptions, 'split' | 'samples'>
-
-async function readDocuments(name: string, { config, directory, tokenizer, hub }: Source, split: Split) {
-  const { max_seq_length: maxSeqLength, train_on: trainOn, too_long: tooLong, seed } = config
-  const { examples, source, skipped, placeOf } = await loadDataset(name, {
-    ...hub,
-    ...split,
-    seed,
-    columns: config.dataset_columns,
-    badRows: config.bad_rows,
-  })
-  if (examples.length === 0) throw new InputError(`dataset ${name}: has no rows`)
-  const options = { maxSeqLength, trainOn, tooLong }
-  const { documents, truncated, dropped, refused } =
-    examples.length < WORTH_KEEPING
-      ? tokenizeExamples(examples, tokenizer, options)
-      : await tokenizeCached(
-          join(cacheRoot(), 'tokens'),
-          examples,
-          tokenizer,
-          await fingerprint(directory),
-          options,
-        )
-  const allSkipped = [...skipped, ...refused.map(({ index, reason }) => ({ where: placeOf(index), reason }))]
-  checkSkipped(allSkipped, documents.length, config.bad_rows)
-  const record = { source, examples: examples.length, truncated, dropped, skipped: summarise(allSkipped) }
-  return { documents, record }
+async function readPart(part: DataPart, source: Source): Promise<TokenizedDataset> {
+  const { config, tokenizer, hub } = source
+  return await tokenizeDataset(
+    await openDataset(part.path, { ...hub, ...part, seed: config.seed }),
+    tokenizer,
+    { ...tokenizeOptions(source), samples: part.samples },
+  )
 }
+
+const tokenizeOptions = ({ config, directory }: Source): TokenizeOptions => ({
+  maxSeqLength: config.max_seq_length,
+  trainOn: config.train_on,
+  tooLong: config.too_long,
+  badRows: config.bad_rows,
+  directory: join(cacheRoot(), 'tokens'),
+  tokenizerHash: () => fingerprint(directory),
+})
 
 /** Splits documents into those for training and those for evaluation. */
 async function partDocuments(
-  documents: Documents['documents'],
+  documents: DocumentList,
   source: Source,
-): Promise<{ training: Documents['documents']; evaluation: Documents['documents'] }> {
+): Promise<{ training: DocumentList; evaluation: ReturnType<typeof documentsIn> }> {
   const { eval_dataset: name, eval_split: split, seed } = source.config
-  if (name !== undefined) {
-    // Generated problems have a half that is never trained on.
-    const read = await readDocuments(name, source, {
-      split: name.startsWith('problems:') ? 'test' : 'validation',
-    })
-    return { training: documents, evaluation: read.documents }
-  }
+  if (name !== undefined) return { training: documents, evaluation: await readEvaluation(source, name) }
   if (split === undefined) return { training: documents, evaluation: [] }
-  const parts = splitDocuments(documents, split, seed)
-  if (parts.training.length > 0) return parts
+  const parts = splitIndices(documents.length, split, seed)
+  if (parts.training.length > 0)
+    return {
+      training: selectFrom(documents, Int32Array.from(parts.training)),
+      evaluation: documentsIn(selectFrom(documents, parts.evaluation)),
+    }
   throw new InputError(
     `eval_split ${split}: takes all ${documents.length} documents and leaves none to train on`,
   )
+}
+
+const documentsIn = (list: DocumentList) => [...documentsOf(list)]
+
+async function readEvaluation(source: Source, name: string): Promise<ReturnType<typeof documentsIn>> {
+  const { documents, close } = await readPart(evaluationPart(source.config, name), source)
+  try {
+    return documentsIn(documents)
+  } finally {
+    close()
+  }
 }
 
 /** Everything that determines the ids of a text. */

@@ -3,12 +3,15 @@ import { InputError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createSource, type BatchOptions } from './data/batches.ts'
 import { fillComparisons, type Comparison } from './data/comparisons.ts'
-import { splitDocuments } from './data/evaluation-batches.ts'
-import { loadRows } from './data/load-dataset.ts'
+import { splitIndices } from './data/evaluation-batches.ts'
+import { openRows } from './data/load-dataset.ts'
+import { countsByShare } from './data/mix.ts'
 import { packRows } from './data/pack.ts'
 import { PREFERENCE_SHAPES } from './data/preference-examples.ts'
-import { checkSkipped, summarise } from './data/skips.ts'
-import { maxSequenceLength, mismatch, tokenizePreferences } from './data/tokenize-preferences.ts'
+import { readExamplesOnce } from './data/read-examples.ts'
+import { checkSkipped, createTally, untrainedText } from './data/skips.ts'
+import { maxSequenceLength, mismatch, noAnswers, tokenizePreference } from './data/tokenize-preferences.ts'
+import { evaluationPart, listOfSources, mixRecord, type DataPart } from './data-parts.ts'
 import type { Preference } from './methods.ts'
 import { hashOf, idsOf, type RunData, type Source } from './run-data.ts'
 
@@ -16,15 +19,20 @@ type PreferenceSource = Omit<Source, 'config'> & { config: TrainConfig & { metho
 
 export async function readPreferences(source: PreferenceSource, options: BatchOptions): Promise<RunData> {
   const { config } = source
-  const read = await readUnits(config.dataset, config.dataset_split, source)
+  const read = await readMix(source)
   const parts = await partUnits(read.units, source)
   const { training, evaluation } = config.method === 'kto' ? mismatchParts(parts, config) : parts
   const fill = (rows: readonly (readonly Comparison[])[]) =>
     fillComparisons(rows, config.method, config, options)
-  const bySequences = (units: readonly Comparison[]) =>
-    units.map(unit => Object.assign([...unit.sequences], { unit }))
-  const batches = createSource(bySequences(training), options, rows =>
-    fill(rows.map(row => row.map(({ unit }) => unit))),
+  const batches = createSource(
+    {
+      length: training.length,
+      at: index => training[index],
+      lengthOf: index => (training[index] ? lengthOf(training[index]) : 0),
+      partsOf: index => training[index]?.sequences.length ?? 0,
+    },
+    options,
+    fill,
   )
   const evaluated = evaluationRows(evaluation, options).map(fill)
   const sequences = training.flatMap(unit => unit.sequences)
@@ -44,30 +52,72 @@ export async function readPreferences(source: PreferenceSource, options: BatchOp
       evaluated: evaluation.length,
       hash: hashOf(training.flatMap(unit => [...unit.sequences, ...signOf(unit)])),
     },
+    close: () => undefined,
   }
 }
+
+const lengthOf = ({ sequences }: Comparison) => sequences.reduce((sum, { tokens }) => sum + tokens.length, 0)
 
 /** A rating as a document, for the hash of the training data. */
 const signOf = ({ sign }: Comparison) => [{ tokens: Int32Array.of(sign), isTrained: new Uint8Array(1) }]
 
-async function readUnits(name: string, split: string, { config, tokenizer, hub }: PreferenceSource) {
-  const { method, max_seq_length: maxSeqLength, too_long: tooLong } = config
-  if (name.startsWith('problems:'))
-    throw new InputError(
-      `dataset ${name}: generated problems have no preferences, which method ${method} needs`,
-    )
-  const { examples, source, skipped, placeOf } = await loadRows(
-    name,
-    { ...hub, split, seed: config.seed, columns: config.dataset_columns, badRows: config.bad_rows },
-    PREFERENCE_SHAPES[method],
+/** The comparisons of the run's data set, or of its mix. */
+async function readMix(source: PreferenceSource) {
+  const parts = listOfSources(source.config)
+  const read: Awaited<ReturnType<typeof readUnits>>[] = []
+  for (const part of parts) read.push(await readUnits(part, source))
+  const [only] = read
+  if (source.config.dataset_mix === undefined && only) return only
+  const counts = countsByShare(
+    read.map(({ units }) => units.length),
+    parts.map(({ weight }) => weight),
   )
-  const made = tokenizePreferences(examples, tokenizer, { method, maxSeqLength, tooLong })
-  const { units, truncated, dropped, refused } = made
-  const left = [...skipped, ...refused.map(({ index, reason }) => ({ where: placeOf(index), reason }))]
-  checkSkipped(left, units.length, config.bad_rows)
+  return {
+    // A repeated comparison is a copy, because it gets a mismatched answer of its own.
+    units: read.flatMap(({ units }, i) =>
+      Array.from({ length: counts[i] ?? units.length }, (_, at) => units[at % units.length]).flatMap(unit =>
+        unit ? [{ ...unit, reference: unit.reference.slice() }] : [],
+      ),
+    ),
+    record: mixRecord(
+      parts,
+      read.map(({ record, units }, i) => ({ record, documents: units.length, seen: counts[i] ?? 0 })),
+    ),
+  }
+}
+
+async function readUnits(part: DataPart, { config, tokenizer, hub }: PreferenceSource) {
+  const { method, max_seq_length: maxSeqLength, too_long: tooLong, bad_rows: badRows } = config
+  const options = { method, maxSeqLength, tooLong }
+  if (part.path.startsWith('problems:'))
+    throw new InputError(
+      `dataset ${part.path}: generated problems have no preferences, which method ${method} needs`,
+    )
+  const source = await openRows(part.path, { ...hub, ...part, seed: config.seed }, PREFERENCE_SHAPES[method])
+  const units: Comparison[] = []
+  const untrained = createTally()
+  let [truncated, dropped] = [0, 0]
+  const { examples, skipped, firstSkipped } = await readExamplesOnce(
+    source,
+    { samples: part.samples, badRows },
+    (example, index, where) => {
+      const outcome = tokenizePreference(example, index, tokenizer, options)
+      if (outcome.kind === 'refused') return outcome.reason
+      if (outcome.isTruncated) truncated++
+      if (outcome.kind === 'unit') units.push(outcome.unit)
+      else {
+        dropped++
+        untrained.add({ where, reason: outcome.reason })
+      }
+      return undefined
+    },
+  )
+  if (units.length === 0 && dropped > 0)
+    throw noAnswers(examples, options, untrainedText(untrained.summary()))
+  checkSkipped(firstSkipped, skipped, units.length, badRows)
   return {
     units,
-    record: { source, examples: examples.length, truncated, dropped, skipped: summarise(left) },
+    record: { source: source.source, examples, truncated, dropped, skipped, untrained: untrained.summary() },
   }
 }
 
@@ -76,10 +126,14 @@ type SplitComparisons = { training: Comparison[]; evaluation: Comparison[] }
 async function partUnits(units: Comparison[], source: PreferenceSource): Promise<SplitComparisons> {
   const { eval_dataset: name, eval_split: split, seed } = source.config
   if (name !== undefined)
-    return { training: units, evaluation: (await readUnits(name, 'validation', source)).units }
+    return {
+      training: units,
+      evaluation: (await readUnits(evaluationPart(source.config, name), source)).units,
+    }
   if (split === undefined) return { training: units, evaluation: [] }
-  const parts = splitDocuments(units, split, seed)
-  if (parts.training.length > 0) return parts
+  const parts = splitIndices(units.length, split, seed)
+  const pick = (indices: readonly number[]) => indices.flatMap(i => units[i] ?? [])
+  if (parts.training.length > 0) return { training: pick(parts.training), evaluation: pick(parts.evaluation) }
   throw new InputError(
     `eval_split ${split}: takes all ${units.length} comparisons and leaves none to train on`,
   )
@@ -107,8 +161,7 @@ function evaluationRows(
   units: readonly Comparison[],
   { batchSize, maxSeqLength }: BatchOptions,
 ): Comparison[][][] {
-  const lengths = units.map(({ sequences }) => sequences.reduce((sum, { tokens }) => sum + tokens.length, 0))
-  const rows = packRows(lengths, maxSeqLength).map(row => row.flatMap(i => units[i] ?? []))
+  const rows = packRows(units.map(lengthOf), maxSeqLength).map(row => row.flatMap(i => units[i] ?? []))
   return Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, b) =>
     Array.from({ length: batchSize }, (__, i) => rows[b * batchSize + i] ?? []),
   )

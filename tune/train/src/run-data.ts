@@ -18,10 +18,25 @@ export type DataRecord = {
   tokens: number
   /** Skipped rows of the data. */
   skipped: SkipSummary
+  /** Rows without a token that is trained, which are counted in `dropped`. */
+  untrained?: SkipSummary
+  /** The data sets of a mix, in order. */
+  mix?: readonly MixedRecord[]
+  /** The data is read while it is trained; the counts are those of what was read. */
+  streaming?: true
   /** Number of evaluation documents. */
   evaluated: number
   /** Hash of the training data, in order. */
   hash: string
+}
+
+/** One data set of a mix. `seen` is the number of its documents in an epoch, some of them several times. */
+export type MixedRecord = {
+  source: string
+  weight?: number
+  examples: number
+  documents: number
+  seen: number
 }
 
 export type RunData = {
@@ -32,22 +47,24 @@ export type RunData = {
   units: readonly Comparison[]
   /** Maximum boundaries of a micro-batch. */
   maxBoundaries: number
-  /** Every token that is read, including padding. */
-  tokenIds: ReadonlySet<number>
+  /** Every token that is read, including padding. Undefined if only reading the data would tell. */
+  tokenIds?: ReadonlySet<number>
   dataset: DataRecord
+  /** Closes the file that holds many documents. */
+  close: () => void
 }
 
 export type Source = { config: TrainConfig; directory: string; tokenizer: ModelTokenizer; hub: Hub }
 
 /** Every token of some documents, and the padding token. */
-export function idsOf(documents: readonly Pick<Document, 'tokens'>[], padding: number): Set<number> {
+export function idsOf(documents: Iterable<Pick<Document, 'tokens'>>, padding: number): Set<number> {
   const ids = new Set([padding])
   for (const { tokens } of documents) for (const id of tokens) ids.add(id)
   return ids
 }
 
 /** Hash of the training data, in order. */
-export function hashOf(documents: readonly Document[]): string {
+export function hashOf(documents: Iterable<Document>): string {
   const hash = createHash('sha256')
   for (const { tokens, isTrained } of documents)
     hash

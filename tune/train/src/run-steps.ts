@@ -74,6 +74,7 @@ export async function runSteps({
     })
     try {
       signal?.throwIfAborted()
+      await run.batches.prepare?.(position, accumulation)
       const { loss, gradNorm, slots, realTokens, trainedTokens, rewards } = await stepper.step(
         window.batches(),
         {

@@ -20,7 +20,7 @@ import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
 import { lockOutput } from './output-lock.ts'
 import type { TrainOptions, TrainResult } from './metrics.ts'
-import { prepareRun, type PreparedRun } from './prepare-run.ts'
+import { dataNotes, prepareRun, type PreparedRun } from './prepare-run.ts'
 import { scoreWithReference } from './reference-scores.ts'
 import {
   checkOutput,
@@ -157,10 +157,14 @@ async function runToEnd({
     await rm(output, { recursive: true, force: true })
     await cp(best, output, { recursive: true })
   } else if (output !== '') await writeTo(output)
+  const { dataset } = run
+  if (dataset.streaming) for (const line of dataNotes(dataset, 0)) onNote(line)
   await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)
   const peakRssBytes = process.resourceUsage().maxRSS * 1024
   await writeRunFile(config.output_dir, {
     ...record,
+    // Streaming has counted its rows since the run began.
+    dataset: datasetOf(run),
     status: outcome.status,
     steps: outcome.step,
     ...(evaluator?.best ? { best: evaluator.best } : {}),
@@ -184,6 +188,11 @@ async function runToEnd({
     hardware: hardwareText(run.engine.threads, run.engine.isa),
     threads: run.engine.threads,
   }
+}
+
+/** The data in the run's record. The number of rows is not known of streamed data. */
+function datasetOf({ dataset, batches: { rowsPerEpoch } }: PreparedRun): Record<string, unknown> {
+  return { ...dataset, ...(Number.isFinite(rowsPerEpoch) ? { rows: rowsPerEpoch } : {}) }
 }
 
 /** Names, shapes and positions of the weights: enough to detect another model without reading it. */
@@ -212,7 +221,7 @@ function describeRun(
     total_steps: totalSteps,
     resumed_after: found?.step,
     model: run.modelDirectory,
-    dataset: { ...run.dataset, rows: run.batches.rowsPerEpoch },
+    dataset: datasetOf(run),
     versions: { cairn_tune: VERSION, node: nodeVersion },
     hardware: hardwareText(run.engine.threads, run.engine.isa),
     memory: run.planned.memory,

@@ -385,7 +385,7 @@ test.each<
   ['no rows', 'be.jsonl', '\n\n', /has no rows/],
   ['a table whose quote is not closed', 'bh.csv', 'question,answer\na,"b\n', /bh\.csv:2: unclosed quote/],
   ['Parquet that is cut', 'bi.parquet', parquet('chat-none').subarray(0, 300), /invalid Parquet file/],
-  ['a file of another kind', 'bj.txt', 'a', /unknown format; known: \.jsonl/],
+  ['a file of another kind', 'bj.doc', 'a', /unknown format; known: \.jsonl/],
   [
     'nothing but bad rows',
     'bf.jsonl',

@@ -48,7 +48,7 @@ const WANTED: Record<RepoType, RegExp> = {
   model: new RegExp(
     `^(?:(?:${JSON_FILES.join('|')})\\.json|model[^/]*\\.safetensors|chat_template\\.(?:jinja|json))$`,
   ),
-  dataset: /\.(?:jsonl|json|csv|parquet)$/,
+  dataset: /(?:\.(?:jsonl|ndjson|json|csv|tsv|txt)(?:\.gz|\.zst)?|\.parquet|\.arrow|^README\.md)$/,
 }
 
 /**
@@ -100,9 +100,13 @@ async function hubOf({ env, fetch: ask, signal }: ResolveOptions): Promise<Hub> 
   }
 }
 
+/** Whether a file of a data set holds rows. The card, and JSON files that describe the data, do not. */
+const isDataFile = (name: string) =>
+  WANTED.dataset.test(name) && !/(?:^|\/)(?:README\.md|dataset_infos?\.json)$/.test(name)
+
 /** A snapshot may be a partial download, by us or by another program. */
 async function isWhole(type: RepoType, snapshot: string): Promise<boolean> {
-  if (type === 'dataset') return (await listSnapshot(snapshot)).some(name => WANTED.dataset.test(name))
+  if (type === 'dataset') return (await listSnapshot(snapshot)).some(isDataFile)
   const has = (name: string) => isFile(join(snapshot, name))
   if (!(await has('config.json'))) return false
   try {
@@ -124,7 +128,7 @@ async function download(
 ): Promise<string> {
   const { commit, names } = await listRevision(hub, repo, revision)
   const wanted = names.filter(name => WANTED[repo.type].test(name))
-  if (wanted.length === 0)
+  if (repo.type === 'dataset' ? !wanted.some(isDataFile) : wanted.length === 0)
     throw new InputError(
       `${hub.endpoint}: ${repo.type} ${repo.id} has no supported file (it has ` +
         `${names.slice(0, 20).join(', ')})`,

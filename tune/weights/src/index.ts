@@ -16,6 +16,7 @@ export {
   type BaseWeight,
 } from './base-weights.ts'
 export { openMapped } from './mapped-file.ts'
+export { withThoughts } from './thoughts.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { EXPERT_PARAMETERS, fuseStacks, type AdapterStack } from './fused-experts.ts'

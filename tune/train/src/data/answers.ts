@@ -1,6 +1,7 @@
 /** Tokenises a prompt and its answer, and marks the tokens of the answer. */
 import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
 import type { PromptWithAnswer } from './preference-examples.ts'
+import { encodeStart } from './special-tokens.ts'
 
 /**
  * Ids of prompt and answer, and which belong to the answer. For messages, the answer is what the template
@@ -26,7 +27,7 @@ function ofTexts(
 ): [number[], number[]] {
   const end = tokenizer.eosTokenId
   const ids = tokenizer.encode(answer)
-  return [tokenizer.encodeDocument(prompt), end === undefined || ids.at(-1) === end ? ids : [...ids, end]]
+  return [encodeStart(tokenizer, prompt), end === undefined || ids.at(-1) === end ? ids : [...ids, end]]
 }
 
 function ofMessages(

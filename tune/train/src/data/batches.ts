@@ -5,6 +5,7 @@
  * Rows of one epoch follow those of the previous one; a micro-batch at the border has rows of both.
  */
 import { createRandom } from '../random.ts'
+import { listOf, type DocumentList } from './document-store.ts'
 import type { Document } from './documents.ts'
 import { packRows } from './pack.ts'
 
@@ -43,9 +44,12 @@ export type BatchOptions = {
   padTokenId: number
 }
 export type BatchSource = {
+  /** Infinity if the data is read as it is trained, so that nobody knows. */
   rowsPerEpoch: number
   /** Maximum length of cuSeqlens. Every epoch puts the same lengths together in rows. */
   maxBoundaries: number
+  /** Reads ahead what micro-batches from a position need. Data that is in memory has none. */
+  prepare?: (position: DataPosition, microBatches: number) => Promise<void>
   /** The micro-batch at a position, and the position after it. */
   batchAt: (position: DataPosition) => { batch: Batch; next: DataPosition }
 }
@@ -55,30 +59,37 @@ export const countSteps = (rowsPerEpoch: number, epochs: number, batchSize: numb
   Math.max(1, Math.ceil((rowsPerEpoch * epochs) / (batchSize * accumulation)))
 
 /** Rows of documents, as micro-batches. */
-export const createBatches = (documents: readonly Document[], options: BatchOptions): BatchSource =>
-  createSource(
-    documents.map(document => [document]),
-    options,
-    rows =>
-      fillBatch(
-        rows.map(row => row.flat()),
-        options,
-      ),
-  )
+export function createBatches(
+  documents: DocumentList | readonly Document[],
+  options: BatchOptions,
+): BatchSource {
+  const { length, at, lengthOf } = 'lengthOf' in documents ? documents : listOf(documents)
+  return createSource({ length, at, lengthOf, partsOf: () => 1 }, options, rows => fillBatch(rows, options))
+}
 
-/** Micro-batches of items that consist of one or more documents, which stay in one row. */
-export function createSource<T extends readonly Document[]>(
-  items: readonly T[],
+/** Items by index, which consist of one or more documents that stay in one row. */
+export type ItemList<T> = {
+  readonly length: number
+  at: (index: number) => T | undefined
+  /** Number of tokens of an item. */
+  lengthOf: (index: number) => number
+  /** Number of documents of an item. */
+  partsOf: (index: number) => number
+}
+
+/** Micro-batches of items. */
+export function createSource<T>(
+  items: ItemList<T>,
   options: BatchOptions,
   fill: (rows: readonly (readonly T[])[]) => Batch,
 ): BatchSource {
   if (items.length === 0) throw new Error('[createSource] no documents')
-  const lengths = items.map(item => item.reduce((sum, { tokens }) => sum + tokens.length, 0))
+  const lengths = Array.from({ length: items.length }, (_, i) => items.lengthOf(i))
   // Every epoch has as many rows as the first, because their number depends only on lengths.
   const first = rowsOf(lengths, options, 0)
   const rowsPerEpoch = first.length
   const fullest = first
-    .map(row => row.reduce((sum, i) => sum + (items[i]?.length ?? 0), 0))
+    .map(row => row.reduce((sum, i) => sum + items.partsOf(i), 0))
     .toSorted((a, b) => b - a)
   // If there are fewer rows than a micro-batch takes, a row appears twice. Padding adds one document to a
   // row.
@@ -106,9 +117,15 @@ export function createSource<T extends readonly Document[]>(
             ? { epoch: next.epoch, row: next.row + 1 }
             : { epoch: next.epoch + 1, row: 0 }
       }
-      return { batch: fill(rows.map(row => row.flatMap(i => (items[i] ? [items[i]] : [])))), next }
+      return { batch: fill(rows.map(row => row.map(i => itemAt(items, i)))), next }
     },
   }
+}
+
+function itemAt<T>(items: ItemList<T>, index: number): T {
+  const item = items.at(index)
+  if (item === undefined) throw new Error(`[batchAt] no document ${index}`)
+  return item
 }
 
 function rowsOf(

@@ -2,8 +2,9 @@
  * Converts conversations in data files to the messages that chat templates take: OpenAI's `role` and
  * `content`, ShareGPT's `from` and `value`, content in parts, calls whose arguments are JSON text.
  */
-import { InputError, parseExact, type ChatMessage } from '@cairn-tune/weights'
+import { InputError, parseExact, withThoughts, type ChatMessage } from '@cairn-tune/weights'
 import { z } from 'zod'
+import { refuseBytes, refuseMedia, takeTraining, withoutNulls } from './turn-keys.ts'
 
 export type Conversation = {
   messages: ChatMessage[]
@@ -12,80 +13,116 @@ export type Conversation = {
   untrained?: readonly number[]
 }
 
-/** Names of roles in other formats. A role in neither column reaches the template unchanged. */
+/** Names of roles in other formats. Other roles reach the template unchanged. */
 const ROLES: Readonly<Record<string, string>> = {
+  user: 'user',
   human: 'user',
+  assistant: 'assistant',
   gpt: 'assistant',
   chatgpt: 'assistant',
+  ai: 'assistant',
   model: 'assistant',
   bot: 'assistant',
+  system: 'system',
   developer: 'system',
+  tool: 'tool',
   function: 'tool',
   observation: 'tool',
   function_response: 'tool',
   tool_response: 'tool',
+  function_call: 'assistant',
 }
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional() })
-const content = z.union([z.string(), z.array(part)], { error: 'expected a text or a list of parts' })
-const toolCall = z.looseObject({ function: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
-const openai = z.looseObject({
-  role: z.string(),
-  content: content.nullish(),
-  tool_calls: z.array(toolCall).nullish(),
-  /** The key of OpenAI's fine-tuning format: 0 excludes the turn from the loss. */
-  weight: z.literal([0, 1], { error: 'weight must be 0 or 1' }).nullish(),
-})
-const sharegpt = z.looseObject({ from: z.string(), value: z.string() })
-const toolList = z.union([z.array(z.unknown()), z.string()]).nullish()
+/** A role by its name in any format, in upper or lower case. */
+export const roleOf = (name: string): string => {
+  const role = name.toLowerCase()
+  return Object.hasOwn(ROLES, role) ? (ROLES[role] ?? name) : name
+}
 
-/** Reads a list of messages. Throws InputError or ZodError if it is not a conversation. */
-export function readConversation(values: unknown, tools?: unknown): Conversation {
-  const list = z
-    .array(z.unknown(), { error: 'expected a list of messages' })
-    .min(1, 'the list of messages is empty')
-    .parse(values)
+const part = z.looseObject({ type: z.string(), text: z.string().nullish() })
+const content = z.union([z.string(), z.array(part)], { error: 'expected a text or a list of parts' })
+const calledFunction = z.looseObject({ name: z.string(), arguments: z.unknown() })
+const toolCall = z.looseObject({ function: calledFunction })
+const message = z.looseObject({
+  role: z.string(),
+  content: content.optional(),
+  tool_calls: z.array(toolCall).optional(),
+  /** OpenAI's older form of a call. */
+  function_call: calledFunction.optional(),
+})
+const given = z.record(z.string(), z.unknown(), {
+  error: 'a message must be an object with role and content',
+})
+const messageList = z
+  .array(z.unknown(), { error: 'expected a list of messages' })
+  .min(1, 'the list of messages is empty')
+const anyList = z.array(z.unknown())
+const toolList = z.union([anyList, z.string()]).nullish()
+
+/**
+ * Reads a list of messages with the tools that its row offers. Throws InputError or ZodError if it is not a
+ * conversation.
+ */
+export function readConversation(values: unknown, tools?: unknown, functions?: unknown): Conversation {
+  const list = messageList.parse(values)
   const untrained: number[] = []
   const messages = list.map((value, i) => {
-    const { weight, ...message } = readMessage(value)
-    if (weight === 0) untrained.push(i)
-    return message
+    const { message: read, isTrained } = readMessage(value)
+    if (isTrained === false) untrained.push(i)
+    return read
   })
   return {
     messages,
-    tools: readTools(tools),
+    tools: readTools(tools, functions),
     ...(untrained.length > 0 ? { untrained } : {}),
   }
 }
 
-function readMessage(value: unknown): ChatMessage & { weight?: 0 | 1 } {
-  const other = sharegpt.safeParse(value)
-  if (other.success) return ofShareGpt(other.data)
-  const { role, content: given, tool_calls: calls, weight, ...rest } = openai.parse(value)
-  const text = textOf(given)
+function readMessage(value: unknown): { message: ChatMessage; isTrained?: boolean } {
+  const { from, value: said, ...plain } = withoutNulls(given.parse(value))
+  refuseMedia(plain)
+  const { rest: keys, training } = takeTraining(plain)
+  const parsed = message.parse({
+    ...(from === undefined ? {} : { role: from }),
+    ...(said === undefined ? {} : { content: said }),
+    ...keys,
+  })
+  const { role: name, content: parts, tool_calls: toolCalls = [], function_call: older, ...others } = parsed
+  const role = roleOf(name)
+  // A weight of 1 is OpenAI's default for every turn; the other keys ask for the turn to be trained.
+  if (training?.isTrained && training.key !== 'weight' && role !== 'assistant')
+    throw new InputError(
+      `${training.key}: only turns of the assistant are trained, and this one has the role ${JSON.stringify(name)}`,
+    )
+  const text = textOf(parts)
+  const calls = [...toolCalls.map(ofCall), ...callsOf(name, text, older, toolCalls.length)]
+  const rest = withThoughts(others)
+  refuseBytes([rest, calls], '')
   if (text === undefined && role !== 'assistant')
     throw new InputError('a message needs content, unless its role is assistant')
-  if (text === undefined && !calls?.length && rest['reasoning_content'] === undefined)
+  if (text === undefined && calls.length === 0 && !('reasoning_content' in rest))
     throw new InputError('an assistant message has neither content nor tool calls')
   return {
-    ...rest,
-    role: ROLES[role] ?? role,
-    content: text ?? '',
-    ...(typeof weight === 'number' ? { weight } : {}),
-    ...(calls?.length ? { tool_calls: calls.map(ofCall) } : {}),
+    message: {
+      ...rest,
+      role,
+      content: name === 'function_call' ? '' : (text ?? ''),
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    },
+    ...(training ? { isTrained: training.isTrained } : {}),
   }
 }
 
 /** Text parts are joined as vLLM does it; other parts are not supported by a text model. */
-function textOf(given: z.infer<typeof content> | null | undefined): string | undefined {
-  if (given === null || given === undefined) return undefined
-  const parts = typeof given === 'string' ? [given] : given.map(textOfPart)
-  if (parts.some(text => !text.isWellFormed())) throw new InputError('a text contains an unpaired surrogate')
-  return parts.join('\n')
+function textOf(parts: z.infer<typeof content> | undefined): string | undefined {
+  if (parts === undefined) return undefined
+  const texts = typeof parts === 'string' ? [parts] : parts.map(textOfPart)
+  if (texts.some(text => !text.isWellFormed())) throw new InputError('a text contains an unpaired surrogate')
+  return texts.join('\n')
 }
 
 function textOfPart({ type, text }: z.infer<typeof part>): string {
-  if (type === 'text' && text !== undefined) return text
+  if (type === 'text' && typeof text === 'string') return text
   throw new InputError(`unsupported part of type ${JSON.stringify(type)}: the model reads only text`)
 }
 
@@ -95,20 +132,37 @@ const ofCall = (call: z.infer<typeof toolCall>) => ({
   function: { ...call.function, arguments: objectOf(call.function.arguments) },
 })
 
-function ofShareGpt({ from, value }: z.infer<typeof sharegpt>): ChatMessage {
-  if (!value.isWellFormed()) textOf(value)
-  if (from !== 'function_call') return { role: ROLES[from] ?? from, content: value }
-  const call = z.looseObject({ name: z.string(), arguments: z.unknown() }).safeParse(objectOf(value))
+/** The call in a message of older forms: a turn of ShareGPT's function_call, or OpenAI's key of this name. */
+function callsOf(
+  name: string,
+  text: string | undefined,
+  older: z.infer<typeof calledFunction> | undefined,
+  others: number,
+) {
+  if (older && others > 0)
+    throw new InputError('a message has both function_call and tool_calls; keep one of them')
+  if (older) return [{ type: 'function', ...ofCall({ function: older }) }]
+  if (name !== 'function_call') return []
+  const call = calledFunction.safeParse(objectOf(text))
   if (!call.success) throw new InputError('a function_call is not JSON with a name and arguments')
-  return { role: 'assistant', content: '', tool_calls: [{ type: 'function', function: call.data }] }
+  return [{ type: 'function', function: call.data }]
 }
 
-/** A Parquet column, or ShareGPT, may hold all tools as JSON text. */
-function readTools(tools: unknown): unknown[] | undefined {
-  const given = toolList.parse(tools)
-  if (given === '' || given === null || given === undefined) return undefined
-  const list = typeof given === 'string' ? z.array(z.unknown()).parse(objectOf(given)) : given
+/** A Parquet column, or ShareGPT, may hold all tools as JSON text. `functions` is OpenAI's older form. */
+function readTools(tools: unknown, functions: unknown): unknown[] | undefined {
+  const own = readList(tools)
+  const older = readList(functions)
+  if (own.length > 0 && older.length > 0)
+    throw new InputError('a row has both functions and tools; keep one of them')
+  const list = own.length > 0 ? own : older.map(one => ({ type: 'function', function: one }))
+  refuseBytes(list, 'tools')
   return list.length > 0 ? list : undefined
+}
+
+function readList(value: unknown): unknown[] {
+  const list = toolList.parse(value)
+  if (list === '' || list === null || list === undefined) return []
+  return typeof list === 'string' ? anyList.parse(objectOf(list)) : list
 }
 
 /** Parses JSON text. Returns any other value unchanged. */

@@ -1,6 +1,7 @@
 /** Tokenises examples, and marks the tokens that the loss counts. */
 import { InputError, type Chat, type ChatMessage, type ModelTokenizer } from '@cairn-tune/weights'
 import { tokenizeAnswer } from './answers.ts'
+import { encodeStart, encodeWhole } from './special-tokens.ts'
 import type { Example } from './examples.ts'
 
 /** `isTrained[i]` says that token i is to be predicted from those before it. */
@@ -19,6 +20,12 @@ export type Documents = {
 
 type Tokenized = { ids: number[]; isTrained: boolean[] }
 
+/** An example as a document, or the reason why it is left out. */
+export type Outcome =
+  | { kind: 'document'; document: Document; isTruncated: boolean }
+  | { kind: 'dropped'; reason: string; isTruncated: boolean }
+  | { kind: 'refused'; reason: string }
+
 /**
  * Tokenises examples in order. A document is never longer than a row. Examples that the template rejects are
  * returned in `refused`.
@@ -26,42 +33,74 @@ type Tokenized = { ids: number[]; isTrained: boolean[] }
 export function tokenizeExamples(
   examples: readonly Example[],
   tokenizer: ModelTokenizer,
-  { maxSeqLength, trainOn, tooLong }: DocumentOptions,
+  options: DocumentOptions,
 ): Documents {
-  const documents: Document[] = []
-  let truncated = 0
-  let dropped = 0
-  const refused: Documents['refused'] = []
-  examples.forEach((example, i) => {
-    const tokenized = tryTokenize(example, tokenizer, trainOn)
-    if ('reason' in tokenized) {
-      refused.push({ index: i, ...tokenized })
-      return
+  const made: Documents = { documents: [], truncated: 0, dropped: 0, refused: [] }
+  examples.forEach((example, index) => {
+    const outcome = tokenizeExample(example, index, tokenizer, options)
+    if (outcome.kind === 'refused') made.refused.push({ index, reason: outcome.reason })
+    else {
+      if (outcome.isTruncated) made.truncated++
+      if (outcome.kind === 'document') made.documents.push(outcome.document)
+      else made.dropped++
     }
-    const { ids, isTrained } = tokenized
-    if (ids.length > maxSeqLength) {
-      if (tooLong === 'error')
-        throw new InputError(
-          `example ${i + 1} has ${ids.length} tokens, more than max_seq_length ${maxSeqLength}; ` +
-            'raise max_seq_length or set too_long: truncate',
-        )
-      truncated++
-    }
-    const tokens = Int32Array.from(ids.slice(0, maxSeqLength))
-    const mask = Uint8Array.from(tokens, (_, at) =>
-      Number(at > 0 && (trainOn === 'all' || isTrained[at] === true)),
-    )
-    if (mask.includes(1)) documents.push({ tokens, isTrained: mask })
-    else dropped++
   })
-  if (documents.length === 0 && refused.length < examples.length)
+  if (made.documents.length === 0 && made.refused.length < examples.length)
+    throw nothingToTrain(examples.length, options)
+  return made
+}
+
+/** The error for examples that train nothing. `why` names them. */
+export function nothingToTrain(
+  examples: number,
+  { maxSeqLength, trainOn }: DocumentOptions,
+  why = '',
+): InputError {
+  return new InputError(
+    `none of ${examples} examples has a token to train on within max_seq_length ${maxSeqLength}; ` +
+      'raise max_seq_length' +
+      (trainOn === 'all' ? '' : ', or set train_on: all if the assistant wrote nothing') +
+      (why === '' ? '' : `\n${why}`),
+  )
+}
+
+/** Tokenises the example at an index, which is for messages. */
+export function tokenizeExample(
+  example: Example,
+  index: number,
+  tokenizer: ModelTokenizer,
+  { maxSeqLength, trainOn, tooLong }: DocumentOptions,
+): Outcome {
+  const tokenized = tryTokenize(example, tokenizer, trainOn)
+  if ('reason' in tokenized) return { kind: 'refused', ...tokenized }
+  const { ids, isTrained } = tokenized
+  const isTruncated = ids.length > maxSeqLength
+  if (isTruncated && tooLong === 'error')
     throw new InputError(
-      `none of ${examples.length} examples has a token to train on within max_seq_length ` +
-        `${maxSeqLength}; ` +
-        'raise max_seq_length' +
-        (trainOn === 'all' ? '' : ', or set train_on: all if the assistant wrote nothing'),
+      `example ${index + 1} has ${ids.length} tokens, more than max_seq_length ${maxSeqLength}; ` +
+        'raise max_seq_length or set too_long: truncate',
     )
-  return { documents, truncated, dropped, refused }
+  const tokens = Int32Array.from(ids.slice(0, maxSeqLength))
+  const isCounted = (at: number) => at > 0 && (trainOn === 'all' || isTrained[at] === true)
+  const mask = Uint8Array.from(tokens, (_, at) => Number(isCounted(at)))
+  if (mask.includes(1)) return { kind: 'document', document: { tokens, isTrained: mask }, isTruncated }
+  const isCut = ids.some((_, at) => at >= maxSeqLength && isCounted(at))
+  return { kind: 'dropped', reason: isCut ? CUT : untrainedText(example), isTruncated }
+}
+
+const CUT = 'max_seq_length cuts everything that is trained'
+
+/** Why nothing in an example is trained. Roles tell a conversation whose assistant has an unknown name. */
+function untrainedText(example: Example): string {
+  if (example.kind !== 'chat') return 'has no token that is predicted from another'
+  const { messages, untrained = [] } = example
+  const roles = [...new Set(messages.map(({ role }) => JSON.stringify(role)))].join(', ')
+  if (!messages.some(({ role }) => role === 'assistant'))
+    return `no message has the role "assistant"; its roles are ${roles}`
+  const isExcluded = messages.every(({ role }, i) => role !== 'assistant' || untrained.includes(i))
+  return isExcluded
+    ? 'every turn of the assistant is excluded from the loss'
+    : 'the assistant wrote nothing that is trained'
 }
 
 function tryTokenize(
@@ -93,24 +132,24 @@ function tokenize(example: Example, tokenizer: ModelTokenizer): Tokenized {
             },
             tokenizer,
           )
-        : prompted(tokenizer.encodeDocument(questionPrompt(example.question)), [
+        : prompted(encodeStart(tokenizer, questionPrompt(example.question)), [
             ...tokenizer.encode(` ${example.answer}`),
             ...end,
           ])
     case 'completion':
-      return prompted(tokenizer.encodeDocument(example.prompt), [
+      return prompted(encodeStart(tokenizer, example.prompt), [
         ...tokenizer.encode(example.completion),
         ...end,
       ])
     case 'instruction':
       return tokenizer.chat
         ? tokenizeChat({ messages: instructionTurns(example) }, tokenizer)
-        : prompted(tokenizer.encodeDocument(instructionPrompt(example)), [
+        : prompted(encodeStart(tokenizer, instructionPrompt(example)), [
             ...tokenizer.encode(example.output),
             ...end,
           ])
     case 'text': {
-      const ids = tokenizer.encodeDocument(example.text)
+      const ids = encodeWhole(tokenizer, example.text)
       return prompted([], ids.at(-1) === end[0] ? ids : [...ids, ...end])
     }
   }

@@ -5,24 +5,22 @@ import type { Document } from './documents.ts'
 import { packRows } from './pack.ts'
 
 /**
- * Removes documents from a set: `split` documents, or below 1 that share of them. The selection is a function
- * of the seed.
+ * Divides the indices of `length` documents: `split` of them are for evaluation, or below 1 that share. The
+ * selection is a function of the seed.
  */
-export function splitDocuments<T>(
-  documents: readonly T[],
+export function splitIndices(
+  length: number,
   split: number,
   seed: number,
-): { training: T[]; evaluation: T[] } {
-  const count = split < 1 ? Math.max(1, Math.round(documents.length * split)) : Math.round(split)
+): { training: number[]; evaluation: number[] } {
+  const count = split < 1 ? Math.max(1, Math.round(length * split)) : Math.round(split)
+  const all = Array.from({ length }, (_, i) => i)
   const kept = new Set(
     createRandom(seed, ...new TextEncoder().encode('evaluation'))
-      .shuffle(documents.map((_, i) => i))
+      .shuffle(all)
       .slice(0, count),
   )
-  return {
-    training: documents.filter((_, i) => !kept.has(i)),
-    evaluation: documents.filter((_, i) => kept.has(i)),
-  }
+  return { training: all.filter(i => !kept.has(i)), evaluation: all.filter(i => kept.has(i)) }
 }
 
 /** Every document once. Rows of padding fill the last micro-batch. */

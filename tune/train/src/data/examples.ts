@@ -2,8 +2,9 @@
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { readConversation, type Conversation } from './conversations.ts'
-import type { DataRecord } from './read-records.ts'
+import type { DataRecord } from './rows.ts'
 import type { Skipped } from './skips.ts'
+import { refuseMedia, withoutNulls } from './turn-keys.ts'
 
 export type Example =
   | ({
@@ -36,6 +37,9 @@ export const text = z.string().refine(value => value.isWellFormed(), 'a text con
 const maybe = text.nullish().transform(value => value ?? '')
 const texts = <const K extends string>(...names: readonly K[]) =>
   z.object(Object.fromEntries(names.map(name => [name, text])) as Record<K, typeof text>)
+const questionAndAnswer = texts('question', 'answer')
+const promptAndCompletion = texts('prompt', 'completion')
+const onlyText = texts('text')
 const instruction = texts('instruction', 'output').extend({
   input: maybe,
   system: maybe,
@@ -45,26 +49,93 @@ const instruction = texts('instruction', 'output').extend({
     .transform(turns => turns ?? []),
 })
 
+/** A question and its answer under the names that published data sets give them. */
+const pairOf = (question: string, answer: string): Shape => ({
+  columns: [question, answer],
+  more: ['system', 'system_prompt'],
+  read: values => {
+    const pair = { question: values[question], answer: values[answer] }
+    const read = named({ question, answer }, () => questionAndAnswer.parse(pair))
+    const system = systemOf(values)
+    return [
+      system === ''
+        ? { kind: 'question', ...read }
+        : {
+            kind: 'instruction',
+            instruction: read.question,
+            output: read.answer,
+            input: '',
+            system,
+            history: [],
+          },
+    ]
+  },
+})
+
 /** In order of precedence: the first format whose columns are all present. */
 export const SHAPES: readonly Shape[] = [
   {
     columns: ['messages'],
-    more: ['tools'],
-    read: ({ messages, tools }) => [{ kind: 'chat', ...readConversation(messages, tools) }],
+    more: ['system', 'tools', 'functions'],
+    read: values => [readChat(values['messages'], values)],
   },
-  { columns: ['conversations'], more: ['system', 'tools'], read: values => [readShareGpt(values)] },
-  { columns: ['prompt', 'completion'], more: ['tools'], read: values => [readCompletion(values)] },
   {
-    columns: ['question', 'answer'],
-    read: values => [{ kind: 'question', ...texts('question', 'answer').parse(values) }],
+    columns: ['conversations'],
+    more: ['system', 'tools', 'functions'],
+    read: values => [readChat(values['conversations'], values)],
   },
+  {
+    columns: ['conversation'],
+    more: ['system', 'tools', 'functions'],
+    read: values => [readChat(values['conversation'], values)],
+  },
+  {
+    columns: ['prompt', 'completion'],
+    more: ['tools', 'functions'],
+    read: values => [readCompletion(values)],
+  },
+  pairOf('question', 'answer'),
   {
     columns: ['instruction', 'output'],
     more: ['input', 'system', 'history'],
     read: values => [{ kind: 'instruction', ...instruction.parse(values) }],
   },
-  { columns: ['text'], read: values => [{ kind: 'text', ...texts('text').parse(values) }] },
+  { columns: ['text'], read: values => [{ kind: 'text', ...onlyText.parse(values) }] },
+  {
+    // Dolly's names.
+    columns: ['instruction', 'response'],
+    more: ['context', 'input', 'system'],
+    read: ({ context, input, response, ...values }) => [
+      {
+        kind: 'instruction',
+        ...named({ input: 'context', output: 'response' }, () =>
+          instruction.parse({ ...values, input: context ?? input, output: response }),
+        ),
+      },
+    ],
+  },
+  pairOf('prompt', 'response'),
+  pairOf('question', 'response'),
+  pairOf('query', 'response'),
+  pairOf('problem', 'solution'),
+  pairOf('problem', 'answer'),
+  pairOf('input', 'output'),
 ]
+
+/** Runs a reader, and gives the columns in its errors the names that the row has. */
+function named<T>(names: Readonly<Record<string, string>>, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error
+    throw new z.ZodError(
+      error.issues.map(issue => ({
+        ...issue,
+        path: issue.path.map(key => (typeof key === 'string' ? (names[key] ?? key) : key)),
+      })),
+    )
+  }
+}
 
 const expectedOf = (shapes: readonly Shape<unknown>[]) =>
   shapes.map(({ columns }) => columns.join(' + ')).join(', or ')
@@ -72,46 +143,104 @@ const expectedOf = (shapes: readonly Shape<unknown>[]) =>
 /** `ours=theirs`, for data with other column names. */
 export type ColumnMap = readonly string[]
 
-export type Examples<E = Example> = { examples: E[]; places: string[]; skipped: Skipped[] }
+export type Examples = { examples: Example[]; places: string[]; skipped: Skipped[] }
+
+/** A row as examples, or the reason why it is skipped. */
+export type ReadRow<E> = { where: string; examples: E[] } | Skipped
 
 /** Reads rows in the format of the first row that has one. Invalid rows are returned as skipped. */
-export const readExamples = (records: readonly DataRecord[], columns: ColumnMap = []): Examples =>
-  readShapes(SHAPES, records, columns)
-
-/** The same with a given list of formats. */
-export function readShapes<E>(
-  shapes: readonly Shape<E>[],
-  records: readonly DataRecord[],
-  columns: ColumnMap = [],
-): Examples<E> {
-  const names = readColumnMap(shapes, columns, records)
-  const renamed = records.map(({ where, values }) => ({ where, values: rename(values, names) }))
-  const fitting = shapes.filter(shape =>
-    [...names.keys()].every(name => [...shape.columns, ...(shape.more ?? [])].includes(name)),
-  )
-  const shape = firstShape(renamed, fitting)
-  const found: Examples<E> = { examples: [], places: [], skipped: [] }
-  for (const { where, values } of renamed) {
-    const made = readOne(shapes, shape, values)
-    if ('reason' in made) found.skipped.push({ where, ...made })
+export function readExamples(records: readonly DataRecord[], columns: ColumnMap = []): Examples {
+  const reader = createShapeReader(SHAPES, columns)
+  const found: Examples = { examples: [], places: [], skipped: [] }
+  for (const row of [...reader.push(records), ...reader.end()]) {
+    if ('reason' in row) found.skipped.push(row)
     else {
-      found.examples.push(...made)
-      found.places.push(...made.map(() => where))
+      found.examples.push(...row.examples)
+      found.places.push(...row.examples.map(() => row.where))
     }
   }
   return found
 }
 
-/** The format of the first row that has one. */
-function firstShape<E>(records: readonly DataRecord[], shapes: readonly Shape<E>[]): Shape<E> | undefined {
-  for (const { values } of records) {
-    const shape = shapes.find(one => hasAll(one, values))
-    if (shape) return shape
+/** Rows that may come before one that sets the format. */
+const MAX_UNDECIDED = 10_000
+
+export type ShapeReader<E> = {
+  /** Rows in order; those before the row that sets the format come with it. */
+  push: (records: readonly DataRecord[]) => ReadRow<E>[]
+  /** The rows that no format was found for. */
+  end: () => ReadRow<E>[]
+}
+
+/** Reads rows as they come. */
+export function createShapeReader<E>(shapes: readonly Shape<E>[], columns: ColumnMap = []): ShapeReader<E> {
+  const names = readColumnMap(shapes, columns)
+  const fitting = shapes.filter(shape =>
+    [...names.keys()].every(name => [...shape.columns, ...(shape.more ?? [])].includes(name)),
+  )
+  const missing = new Set(names.values())
+  let firstColumns: string[] | undefined
+  let shape: Shape<E> | undefined
+  let undecided: DataRecord[] = []
+  const read = ({ where, values }: DataRecord): ReadRow<E> => {
+    const made = readOne(shapes, shape, values)
+    return 'reason' in made ? { where, ...made } : { where, examples: made }
   }
+  const decide = (): ReadRow<E>[] => {
+    shape = firstShape(undecided, fitting)
+    const rows = undecided.map(read)
+    undecided = []
+    return rows
+  }
+  const checkColumns = () => {
+    const [column] = missing
+    if (column === undefined || firstColumns === undefined) return
+    throw new InputError(
+      `dataset_columns: no row has the column ${JSON.stringify(column)}; ` +
+        `the first row has ${firstColumns.join(', ')}`,
+    )
+  }
+  return {
+    push(records) {
+      const made: ReadRow<E>[] = []
+      for (const { where, values } of records) {
+        firstColumns ??= Object.keys(values)
+        for (const column of missing) if (column in values) missing.delete(column)
+        const record = { where, values: rename(values, names) }
+        if (shape) {
+          made.push(read(record))
+          continue
+        }
+        undecided.push(record)
+        const decides = fitting.some(one => hasValues(one, record.values))
+        if (!decides && undecided.length < MAX_UNDECIDED) continue
+        checkColumns()
+        made.push(...decide())
+      }
+      return made
+    },
+    end() {
+      checkColumns()
+      return decide()
+    },
+  }
+}
+
+/** The format of the first row that has one; failing that, of the first that has its columns with null. */
+function firstShape<E>(records: readonly DataRecord[], shapes: readonly Shape<E>[]): Shape<E> | undefined {
+  for (const has of [hasValues, hasAll])
+    for (const { values } of records) {
+      const shape = shapes.find(one => has(one, values))
+      if (shape) return shape
+    }
   return undefined
 }
 
 const hasAll = ({ columns }: Shape<unknown>, values: Values) => columns.every(column => column in values)
+
+/** A column with null does not count, because tables have every column in every row. */
+const hasValues = ({ columns }: Shape<unknown>, values: Values) =>
+  columns.every(column => values[column] !== null && values[column] !== undefined)
 
 function readOne<E>(
   shapes: readonly Shape<E>[],
@@ -120,6 +249,7 @@ function readOne<E>(
 ): E[] | { reason: string } {
   if (!shape || !hasAll(shape, values)) return { reason: strangerText(shapes, shape, values) }
   try {
+    refuseMedia(values)
     return shape.read(values)
   } catch (error) {
     if (error instanceof z.ZodError) return { reason: issueText(error) }
@@ -149,9 +279,19 @@ function strangerText(
     : `${has}; expected ${expectedOf(shapes)}; map other names with dataset_columns`
 }
 
-function readShareGpt({ conversations, system, tools }: Values): Example {
-  const read = readConversation(conversations, tools)
-  const start = maybe.parse(system)
+/** A system message in a column of its own, under the names that data sets give it. */
+const systemOf = ({ system, system_prompt: prompt }: Values): string => maybe.parse(system ?? prompt)
+
+function readChat(messages: unknown, values: Values): Example {
+  const { tools, functions, chat_template_kwargs: variables } = values
+  if (
+    typeof variables === 'object' &&
+    variables !== null &&
+    Object.keys(withoutNulls({ ...variables })).length > 0
+  )
+    throw new InputError('chat_template_kwargs: variables of the template are not supported in data')
+  const read = readConversation(messages, tools, functions)
+  const start = systemOf(values)
   if (start === '') return { kind: 'chat', ...read }
   if (read.messages[0]?.role === 'system')
     throw new InputError('has a column system, and its conversation begins with another system message')
@@ -164,37 +304,28 @@ function readShareGpt({ conversations, system, tools }: Values): Example {
 }
 
 /** Two texts end to end, or two lists of messages, of which the completion's are trained. */
-function readCompletion({ prompt, completion, tools }: Values): Example {
+function readCompletion({ prompt, completion, tools, functions }: Values): Example {
   if (!Array.isArray(prompt) && !Array.isArray(completion))
-    return { kind: 'completion', ...texts('prompt', 'completion').parse({ prompt, completion }) }
+    return { kind: 'completion', ...promptAndCompletion.parse({ prompt, completion }) }
   if (!Array.isArray(prompt) || !Array.isArray(completion))
     throw new InputError('prompt and completion must both be texts, or both lists of messages')
-  const read = readConversation([...prompt, ...completion], tools)
+  const read = readConversation([...prompt, ...completion], tools, functions)
   const untrained = new Set([...prompt.keys(), ...(read.untrained ?? [])])
   return { kind: 'chat', ...read, untrained: [...untrained], promptLength: prompt.length }
 }
 
-function readColumnMap(
-  shapes: readonly Shape<unknown>[],
-  columns: ColumnMap,
-  records: readonly DataRecord[],
-): Map<string, string> {
+/** Our names with theirs. */
+function readColumnMap(shapes: readonly Shape<unknown>[], columns: ColumnMap): Map<string, string> {
   const known = [...new Set(shapes.flatMap(shape => [...shape.columns, ...(shape.more ?? [])]))]
-  const names = new Map<string, string>()
-  for (const pair of columns) {
-    const [ours = '', theirs = ''] = pair.split('=').map(name => name.trim())
-    if (!known.includes(ours))
+  return new Map(
+    columns.map(pair => {
+      const [ours = '', theirs = ''] = pair.split('=').map(name => name.trim())
+      if (known.includes(ours)) return [ours, theirs]
       throw new InputError(
         `dataset_columns: unknown column ${JSON.stringify(ours)}; known: ${known.join(', ')}`,
       )
-    if (!records.some(({ values }) => theirs in values))
-      throw new InputError(
-        `dataset_columns: no row has the column ${JSON.stringify(theirs)}; ` +
-          `the first row has ${Object.keys(records[0]?.values ?? {}).join(', ')}`,
-      )
-    names.set(ours, theirs)
-  }
-  return names
+    }),
+  )
 }
 
 const rename = (values: Values, names: ReadonlyMap<string, string>): Values =>

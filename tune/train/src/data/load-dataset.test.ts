@@ -6,8 +6,9 @@ import { loadTokenizer, type ModelTokenizer } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { byteTokenizerFiles } from '../byte-tokenizer.ts'
 import { tokenizeExamples } from './documents.ts'
-import { loadDataset } from './load-dataset.ts'
-import { tokenizeCached } from './token-cache.ts'
+import { documentsOf } from './document-store.ts'
+import { loadDataset, openDataset } from './load-dataset.ts'
+import { tokenizeDataset, type TokenizeOptions } from './tokenize-dataset.ts'
 
 let directory: string
 beforeAll(async () => {
@@ -72,18 +73,35 @@ test('reads a cached tokenised data set, and tokenises again if anything differs
     encodeChat: chat => (encoded++, tokenizer.encodeChat(chat)),
   }
   const cache = join(directory, 'cache')
-  const { examples } = await loadDataset('problems:ro', { ...options, samples: 30 })
-  const settings = { maxSeqLength: 96, trainOn: 'assistant', tooLong: 'truncate' } as const
-  const made = await tokenizeCached(cache, examples, counting, 'a', settings)
-  expect(encoded).toBe(30)
-  expect(made.truncated).toBeGreaterThan(0)
-  expect(await tokenizeCached(cache, examples, counting, 'a', settings)).toEqual(made)
-  expect(encoded).toBe(30)
-  await tokenizeCached(cache, examples.slice(1), counting, 'a', settings)
-  await tokenizeCached(cache, examples, counting, 'b', settings)
-  await tokenizeCached(cache, examples, counting, 'a', { ...settings, trainOn: 'all' })
-  expect(encoded).toBe(30 + 29 + 30 + 30)
-  expect((await readdir(cache)).every(name => /^[0-9a-f]{32}\.safetensors$/.test(name))).toBe(true)
+  const settings: TokenizeOptions = {
+    maxSeqLength: 96,
+    trainOn: 'assistant',
+    tooLong: 'truncate',
+    badRows: 'skip',
+    directory: cache,
+    tokenizerHash: () => Promise.resolve('a'),
+  }
+  const read = async (samples: number, changes: Partial<TokenizeOptions> = {}) => {
+    const source = await openDataset('problems:ro', { ...options, samples })
+    const { documents, record, close } = await tokenizeDataset(source, counting, { ...settings, ...changes })
+    const made = { documents: [...documentsOf(documents)], record }
+    close()
+    return made
+  }
+  const made = await read(1000)
+  expect(encoded).toBe(1000)
+  expect(made.record.truncated).toBeGreaterThan(0)
+  expect(await read(1000)).toEqual(made)
+  expect(encoded).toBe(1000)
+  await read(1001)
+  await read(1000, { tokenizerHash: () => Promise.resolve('b') })
+  await read(1000, { trainOn: 'all' })
+  expect(encoded).toBe(1000 + 1001 + 1000 + 1000)
+  expect((await readdir(cache)).every(name => /^[0-9a-f]{32}\.tokens$/.test(name))).toBe(true)
+  // Fewer are tokenised each time.
+  await read(30)
+  await read(30)
+  expect(encoded).toBe(1000 + 1001 + 1000 + 1000 + 60)
 })
 
 /** Promise T4: The training toolkit reads the sft export of Cairn Agent unchanged. */

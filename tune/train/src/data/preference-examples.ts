@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Preference } from '../methods.ts'
 import { readConversation } from './conversations.ts'
 import { text, type Shape } from './examples.ts'
+import { numberOf } from './turn-keys.ts'
 
 /** A prompt with an answer to it: texts end to end, or messages. */
 export type PromptWithAnswer =
@@ -55,7 +56,7 @@ function sharedPrompt(
 
 function readPair({ prompt, chosen, rejected, tools }: Values): PreferenceExample & { kind: 'pair' } {
   const [shared, wanted, other] =
-    prompt === undefined ? sharedPrompt(chosen, rejected) : [prompt, chosen, rejected]
+    prompt === undefined || prompt === null ? sharedPrompt(chosen, rejected) : [prompt, chosen, rejected]
   const pair = {
     kind: 'pair' as const,
     chosen: answered(shared, wanted, tools),
@@ -79,7 +80,7 @@ const RATED: Shape<PreferenceExample> = {
   columns: ['prompt', 'completion', 'label'],
   more: ['tools'],
   read: ({ prompt, completion, label, tools }) => [
-    { kind: 'rated', answered: answered(prompt, completion, tools), isWanted: rating.parse(label) },
+    { kind: 'rated', answered: answered(prompt, completion, tools), isWanted: rating.parse(numberOf(label)) },
   ],
 }
 /** A pair becomes an answer rated up and one rated down. */

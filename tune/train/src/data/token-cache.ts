@@ -1,44 +1,25 @@
 /**
  * Tokenised data sets on disk, so that a second run on the same data starts at once. A file is named by a
- * hash of everything that determines its content.
+ * hash of everything that determines its content: all tokens, the length of each document, a record in JSON,
+ * and the size of that record.
  */
-import { createHash } from 'node:crypto'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { makeDirectories, openSafetensors, writeSafetensors, type ModelTokenizer } from '@cairn-tune/weights'
-import { tokenizeExamples, type Document, type DocumentOptions, type Documents } from './documents.ts'
-import type { Example } from './examples.ts'
+import { writeAll, writeAtomically } from '@cairn-tune/weights'
+import {
+  MAX_TOKENS_IN_MEMORY,
+  decodeDocument,
+  type DocumentList,
+  type DocumentStore,
+} from './document-store.ts'
 
 /** Directory for reproducible files. */
 export const cacheRoot = (env: NodeJS.ProcessEnv = process.env): string =>
   join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
 
-/** Raise when the same input would be tokenised differently. */
-const VERSION = '2'
-
-/**
- * tokenizeExamples, or the saved result of an earlier call with the same examples, tokenizer and options.
- * `tokenizerFingerprint` identifies the tokenizer's files.
- */
-export async function tokenizeCached(
-  directory: string,
-  examples: readonly Example[],
-  tokenizer: ModelTokenizer,
-  tokenizerFingerprint: string,
-  options: DocumentOptions,
-): Promise<Documents> {
-  const hash = createHash('sha256').update(
-    JSON.stringify([VERSION, tokenizerFingerprint, options.maxSeqLength, options.trainOn, options.tooLong]),
-  )
-  for (const example of examples) hash.update(`\n${JSON.stringify(example)}`)
-  const path = join(directory, `${hash.digest('hex').slice(0, 32)}.safetensors`)
-  if (await exists(path)) return readDocuments(path)
-  const made = tokenizeExamples(examples, tokenizer, options)
-  await makeDirectories(directory)
-  await writeDocuments(path, made)
-  return made
-}
+export const TOKENS_EXTENSION = '.tokens'
 
 export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -46,55 +27,64 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-async function writeDocuments(
-  path: string,
-  { documents, truncated, dropped, refused }: Documents,
-): Promise<void> {
-  const lengths = Int32Array.from(documents, ({ tokens }) => tokens.length)
-  const total = lengths.reduce((sum, length) => sum + length, 0)
-  const tokens = new Int32Array(total)
-  const isTrained = new Uint8Array(total)
-  let start = 0
-  for (const document of documents) {
-    tokens.set(document.tokens, start)
-    isTrained.set(document.isTrained, start)
-    start += document.tokens.length
-  }
-  const bytes = (values: Int32Array) => new Uint8Array(values.buffer)
-  await writeSafetensors(
-    path,
-    [
-      { name: 'tokens', dtype: 'I32', shape: [total], bytes: bytes(tokens) },
-      { name: 'is_trained', dtype: 'U8', shape: [total], bytes: isTrained },
-      { name: 'lengths', dtype: 'I32', shape: [lengths.length], bytes: bytes(lengths) },
-    ],
-    { truncated: String(truncated), dropped: String(dropped), refused: JSON.stringify(refused) },
-  )
+const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array) =>
+  new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength)
+
+export async function writeTokens(path: string, store: DocumentStore, record: object): Promise<void> {
+  const text = new TextEncoder().encode(JSON.stringify(record))
+  const sizes = Int32Array.of(store.length, text.byteLength)
+  await writeAtomically(path, async file => {
+    for (const codes of store.codes()) await writeAll(file, bytesOf(codes))
+    await writeAll(file, bytesOf(store.lengths()))
+    await writeAll(file, text)
+    await writeAll(file, bytesOf(sizes))
+  })
 }
 
-async function readDocuments(path: string): Promise<Documents> {
-  const file = await openSafetensors(path)
-  try {
-    const words = async (name: string) => new Int32Array((await file.read(name)).buffer)
-    const [tokens, lengths, isTrained] = [
-      await words('tokens'),
-      await words('lengths'),
-      await file.read('is_trained'),
-    ]
-    let start = 0
-    const documents = Array.from(lengths, (length): Document => {
-      const end = start + length
-      const document = { tokens: tokens.subarray(start, end), isTrained: isTrained.subarray(start, end) }
-      start = end
-      return document
-    })
-    return {
-      documents,
-      truncated: Number(file.metadata['truncated']),
-      dropped: Number(file.metadata['dropped']),
-      refused: JSON.parse(file.metadata['refused'] ?? '[]') as Documents['refused'],
-    }
-  } finally {
-    await file.close()
+export type StoredTokens = { documents: DocumentList; record: unknown; close: () => void }
+
+/** Opens a file of writeTokens. Documents of a large one stay in the file. */
+export async function readTokens(path: string): Promise<StoredTokens> {
+  const { size } = await stat(path)
+  const file = openSync(path, 'r')
+  const [count = 0, recordBytes = 0] = readWords(file, size - 8, 2)
+  const recordAt = size - 8 - recordBytes
+  const lengths = readWords(file, recordAt - 4 * count, count)
+  const record: unknown = JSON.parse(readBytes(file, recordAt, recordBytes).toString('utf8'))
+  const starts = new Float64Array(count)
+  for (let i = 1; i < count; i++) starts[i] = (starts[i - 1] ?? 0) + (lengths[i - 1] ?? 0)
+  const tokens = recordAt / 4 - count
+  const whole = tokens <= MAX_TOKENS_IN_MEMORY ? readWords(file, 0, tokens) : undefined
+  if (whole) closeSync(file)
+  return {
+    documents: {
+      length: count,
+      lengthOf: index => lengths[index] ?? 0,
+      at(index) {
+        if (index < 0 || index >= count) return undefined
+        const start = starts[index] ?? 0
+        const length = lengths[index] ?? 0
+        return decodeDocument(whole?.subarray(start, start + length) ?? readWords(file, 4 * start, length))
+      },
+    },
+    record,
+    close: () => {
+      if (!whole) closeSync(file)
+    },
   }
+}
+
+function readBytes(file: number, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  for (let at = 0; at < length;) {
+    const read = readSync(file, bytes, at, length - at, position + at)
+    if (read === 0) throw new Error('[readTokens] the file is cut')
+    at += read
+  }
+  return bytes
+}
+
+function readWords(file: number, position: number, count: number): Int32Array {
+  const { buffer, byteOffset } = readBytes(file, position, 4 * count)
+  return new Int32Array(buffer, byteOffset, count)
 }

@@ -3,7 +3,7 @@ import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
 import type { Method } from '../methods.ts'
 import { tokenizeAnswer } from './answers.ts'
 import type { Comparison } from './comparisons.ts'
-import type { Document, Documents, TooLongPolicy } from './documents.ts'
+import type { Document, TooLongPolicy } from './documents.ts'
 import type { PromptWithAnswer, PreferenceExample } from './preference-examples.ts'
 
 export type PreferenceOptions = {
@@ -12,50 +12,62 @@ export type PreferenceOptions = {
   tooLong: TooLongPolicy
 }
 
-export type Preferences = Pick<Documents, 'truncated' | 'dropped' | 'refused'> & { units: Comparison[] }
+/** An example as a comparison, or the reason why it is left out. */
+export type ComparisonOutcome =
+  | { kind: 'unit'; unit: Comparison; isTruncated: boolean }
+  | { kind: 'dropped'; reason: string; isTruncated: boolean }
+  | { kind: 'refused'; reason: string }
 
 /** Maximum tokens of one sequence of a comparison. All sequences share a row. */
 export const maxSequenceLength = (method: Method, maxSeqLength: number): number =>
   method === 'kto' ? maxSeqLength : Math.floor(maxSeqLength / 2)
 
+/** The error for examples whose answers are all cut. `why` names them. */
+export function noAnswers(
+  examples: number,
+  { method, maxSeqLength }: PreferenceOptions,
+  why = '',
+): InputError {
+  return new InputError(
+    `none of ${examples} examples has an answer within ${maxSequenceLength(method, maxSeqLength)} tokens, ` +
+      `its share of max_seq_length ${maxSeqLength}; raise max_seq_length${why === '' ? '' : `\n${why}`}`,
+  )
+}
+
 /**
- * Tokenises examples in order. A sequence longer than its share of a row is cut. A comparison that loses an
- * answer this way is dropped.
+ * Tokenises the example at an index, which is for messages. A sequence longer than its share of a row is cut.
+ * A comparison that loses an answer this way is dropped.
  */
-export function tokenizePreferences(
-  examples: readonly PreferenceExample[],
+export function tokenizePreference(
+  example: PreferenceExample,
+  index: number,
   tokenizer: ModelTokenizer,
   { method, maxSeqLength, tooLong }: PreferenceOptions,
-): Preferences {
+): ComparisonOutcome {
   const maxLength = maxSequenceLength(method, maxSeqLength)
-  const made: Preferences = { units: [], truncated: 0, dropped: 0, refused: [] }
-  for (const [index, example] of examples.entries()) {
-    try {
-      const { answers, sign } = partsOf(example)
-      const whole = answers.map(answer => tokenizeAnswer(answer, tokenizer))
-      const length = Math.max(...whole.map(({ ids }) => ids.length))
-      if (length > maxLength && tooLong === 'error')
-        throw new InputError(
-          `example ${index + 1} has ${length} tokens, more than the ${maxLength} that max_seq_length ` +
-            `${maxSeqLength} allows for one answer with its prompt; ` +
-            'raise max_seq_length or set too_long: truncate',
-        )
-      if (length > maxLength) made.truncated++
-      const sequences = whole.map(({ ids, isTrained }) => cut(ids, isTrained, maxLength))
-      if (sequences.every(({ isTrained }) => isTrained.includes(1)))
-        made.units.push({ sequences, sign, reference: new Float32Array(sequences.length + 1) })
-      else made.dropped++
-    } catch (error) {
-      if (!(error instanceof InputError) || tooLong === 'error') throw error
-      made.refused.push({ index, reason: error.message })
-    }
+  try {
+    const { answers, sign } = partsOf(example)
+    const whole = answers.map(answer => tokenizeAnswer(answer, tokenizer))
+    const length = Math.max(...whole.map(({ ids }) => ids.length))
+    const isTruncated = length > maxLength
+    if (isTruncated && tooLong === 'error')
+      throw new InputError(
+        `example ${index + 1} has ${length} tokens, more than the ${maxLength} that max_seq_length ` +
+          `${maxSeqLength} allows for one answer with its prompt; ` +
+          'raise max_seq_length or set too_long: truncate',
+      )
+    const sequences = whole.map(({ ids, isTrained }) => cut(ids, isTrained, maxLength))
+    return sequences.every(({ isTrained }) => isTrained.includes(1))
+      ? {
+          kind: 'unit',
+          unit: { sequences, sign, reference: new Float32Array(sequences.length + 1) },
+          isTruncated,
+        }
+      : { kind: 'dropped', reason: 'max_seq_length cuts an answer, or an answer is empty', isTruncated }
+  } catch (error) {
+    if (!(error instanceof InputError) || tooLong === 'error') throw error
+    return { kind: 'refused', reason: error.message }
   }
-  if (made.units.length === 0 && made.refused.length < examples.length)
-    throw new InputError(
-      `none of ${examples.length} examples has an answer within ${maxLength} tokens, its share of ` +
-        `max_seq_length ${maxSeqLength}; raise max_seq_length`,
-    )
-  return made
 }
 
 const partsOf = (example: PreferenceExample): { answers: PromptWithAnswer[]; sign: Comparison['sign'] } =>

@@ -126,8 +126,8 @@ test('limits the number of steps, and rejects a request for more problems or ste
     'no template has 5 to 4 steps',
   )
   expect(() =>
-    generateProblems({ language: 'en', split: 'test', count: 50_000, seed: 3, maxSteps: 1 }),
-  ).toThrow(/template \S+ has only \d+ problems in the test split/)
+    generateProblems({ language: 'en', split: 'test', count: 500, seed: 3, maxSteps: 1, maxNumber: 20 }),
+  ).toThrow(/the 12 templates of 1 to 1 steps have only \d+ problems in the test split/)
 })
 
 test('maxNumber limits the numbers in questions and answers', () => {
@@ -146,7 +146,22 @@ test('maxNumber limits the numbers in questions and answers', () => {
   expect(Math.max(...numbers)).toBeGreaterThan(150)
   expect(() =>
     generateProblems({ language: 'en', split: 'train', count: 300, seed: 3, minSteps: 3, maxNumber: 20 }),
-  ).toThrow(/has only \d+ problems/)
+  ).toThrow(/have only \d+ problems in the train split with numbers up to 20; generate fewer or allow larger/)
+})
+
+test('templates that have no problem with small numbers are left out', () => {
+  const small = generateProblems({
+    language: 'ro',
+    split: 'train',
+    count: 500,
+    seed: 42,
+    maxSteps: 1,
+    maxNumber: 60,
+  })
+  expect(small).toHaveLength(500)
+  const used = new Set(small.map(({ template }) => template))
+  expect(used).not.toContain('pages-left')
+  expect(used.size).toBeGreaterThan(5)
 })
 
 const [apple, , , marble] = THINGS

@@ -64,10 +64,27 @@ export function generateProblems({
     seen: new Set<string>(),
   }))
   const problems: Problem[] = []
-  for (let i = 0; problems.length < count; i++) {
-    const stream = streams[i % streams.length]
-    if (!stream) break
-    problems.push(drawNew(stream, { split, language, maxNumber }))
+  // A template without another problem is left out, and the others go on in turn.
+  let inTurn = streams
+  while (problems.length < count) {
+    const usable: typeof streams = []
+    for (const stream of inTurn) {
+      if (problems.length === count) break
+      const problem = drawNew(stream, { split, language, maxNumber })
+      if (!problem) continue
+      problems.push(problem)
+      usable.push(stream)
+    }
+    if (problems.length === count) break
+    if (usable.length === 0)
+      throw new RangeError(
+        `the ${templates.length} templates of ${minSteps} to ${maxSteps} steps have only ${problems.length} ` +
+          `problems in the ${split} split` +
+          (maxNumber < MAX_NUMBER
+            ? ` with numbers up to ${maxNumber}; generate fewer or allow larger numbers`
+            : '; generate fewer'),
+      )
+    inTurn = usable
   }
   return createRandom(seed, TEMPLATES.length).shuffle(problems)
 }
@@ -75,6 +92,7 @@ export function generateProblems({
 const inRange = (value: number, low: number, high: number) => value >= low && value <= high
 const stepsOf = (template: Template) => template.draw(drawCast(createRandom(0))).steps.length
 
+/** The next problem of a template. Undefined if it has no other. */
 function drawNew(
   {
     template,
@@ -82,7 +100,7 @@ function drawNew(
     seen,
   }: { template: Template; random: ReturnType<typeof createRandom>; seen: Set<string> },
   { split, language, maxNumber }: Required<Pick<ProblemOptions, 'split' | 'language' | 'maxNumber'>>,
-): Problem {
+): Problem | undefined {
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const draft = template.draw(drawCast(random))
     const key = keyOf(template, draft)
@@ -90,12 +108,7 @@ function drawNew(
     seen.add(key)
     return write(template, draft, language)
   }
-  throw new RangeError(
-    `template ${template.id} has only ${seen.size} problems in the ${split} split` +
-      (maxNumber < MAX_NUMBER
-        ? ` with numbers up to ${maxNumber}; generate fewer or allow larger numbers`
-        : '; generate fewer'),
-  )
+  return undefined
 }
 
 /**
