@@ -4,9 +4,10 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { ExactNumber, InputError } from '@cairn-tune/weights'
+import { InputError } from '@cairn-tune/weights'
 import { findDataFiles } from '../../src/data/dataset-files.ts'
 import { readFileRows } from '../../src/data/read-rows.ts'
+import { plainValue } from './plain-values.ts'
 
 type Case = {
   name: string
@@ -19,18 +20,6 @@ type Case = {
 
 const cases = JSON.parse(readFileSync(`${process.argv[2]}/expected.json`, 'utf8')) as Case[]
 
-/** Floats as the judge writes them. JSON's own numbers have lost whether they were written with a fraction. */
-function plain(value: unknown): unknown {
-  if (value instanceof ExactNumber)
-    return /^-?\d+$/.test(value.text) ? Number(value.text) : { float: value.text }
-  if (typeof value === 'number' && !Number.isInteger(value)) return { float: String(value) }
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, one]) => (one === null ? [] : [[key, plain(one)]])),
-  )
-}
-
 async function read({ path, split, subset }: Case): Promise<unknown[]> {
   const { files } = statSync(path).isDirectory()
     ? await findDataFiles(path, { split, subset: subset ?? undefined })
@@ -38,7 +27,7 @@ async function read({ path, split, subset }: Case): Promise<unknown[]> {
   const rows: unknown[] = []
   for (const file of files)
     for await (const some of readFileRows(file))
-      rows.push(...some.map(row => ('values' in row ? plain(row.values) : row.reason)))
+      rows.push(...some.map(row => ('values' in row ? plainValue(row.values) : row.reason)))
   return rows
 }
 

@@ -1,9 +1,9 @@
 """
 Writes data sets in every format and layout, reads them with the datasets library, and records the rows.
 
-Run: python make_data_formats.py DIRECTORY (needs datasets 5, pyarrow, zstandard). It writes the data below DIRECTORY and
-DIRECTORY/expected.json, which compare_data_formats.ts compares with what Cairn Tune reads. With --golden, it
-writes the small set of files that the tests read, beside this script.
+Run: python make_data_formats.py DIRECTORY (needs datasets 5, pyarrow, zstandard). It writes the data below
+DIRECTORY and DIRECTORY/expected.json, which compare_data_formats.ts compares with what Cairn Tune reads. With
+--golden, it also copies the files that the tests read to data-formats beside this script.
 """
 
 import datetime
@@ -246,6 +246,22 @@ for split in ("train", "test"):
     case(f"saved splits {split}", root / "saved-splits", lambda split=split: datasets.load_from_disk(root / "saved-splits")[split], split)
 both["train"].save_to_disk(root / "saved-one")
 case("saved one", root / "saved-one", lambda: datasets.load_from_disk(root / "saved-one"))
+
+GOLDEN = [
+    "types-compression-lz4.parquet", "types-write_page_index-True-data_page_size-64.parquet",
+    "types-data_page_version-2.0.parquet", "types-None.arrow", "types-lz4-stream.arrow", "types-zstd.arrow",
+    "calls-compression-lz4.parquet", "calls-None-stream.arrow", "mixed.parquet", "chat-frames.jsonl.zst",
+    "chat-members.jsonl.gz", "chat-pretty.json", "pairs.tsv.gz", "plain.txt",
+]
+if "--golden" in sys.argv:
+    here = Path(__file__).parent / "data-formats"
+    shutil.rmtree(here, ignore_errors=True)
+    here.mkdir()
+    golden = [one for one in cases if one["name"] in GOLDEN]
+    for one in golden:
+        shutil.copy(one["path"], here / one["name"])
+    expected = {one["name"]: one["rows"] for one in golden}
+    (here / "expected.json").write_text(json.dumps(expected, ensure_ascii=False, indent=1) + "\n")
 
 (root / "expected.json").write_text(json.dumps(cases, ensure_ascii=False))
 print(f"{len(cases)} cases")
