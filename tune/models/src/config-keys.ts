@@ -124,27 +124,47 @@ export const SUPPORTED_VALUES: Partial<
 }
 
 /**
- * Keys that transformers writes beside the model and that do not affect a forward pass here. The second part
- * is generation settings, which generation_config.json holds today.
+ * Keys that published files contain and that transformers' modelling code of no family reads
+ * (test/golden/config-keys.json), or that only select how the same numbers are computed. First those that
+ * transformers writes beside the model, then those of other tools and of earlier models, then generation
+ * settings, which generation_config.json holds today.
  */
-const WITHOUT_EFFECT = new Set(
+export const WITHOUT_EFFECT: ReadonlySet<string> = new Set(
   `
-  _attn_implementation _name_or_path add_cross_attention architectures attn_implementation auto_map
-  cache_implementation chunk_size_feed_forward cross_attention_hidden_size decoder_start_token_id dtype
-  finetuning_task id2label is_decoder is_encoder_decoder is_llama_config label2id model_type
-  output_attentions output_hidden_states prefix problem_type pruned_heads quantization_config return_dict
-  sep_token_id task_specific_params tf_legacy_loss tie_encoder_decoder tokenizer_class torch_dtype
-  torchscript transformers.js_config transformers_version unsloth_fixed unsloth_version use_bfloat16
-  use_cache
+  _attn_implementation _attn_implementation_autoset _attn_implementation_internal _commit_hash
+  _experts_implementation _flash_attn_2_enabled _from_auto _name_or_path _use_default_values
+  add_cross_attention architectures attn_implementation auto_map cache_implementation
+  chunk_size_feed_forward cross_attention_hidden_size decoder_start_token_id dtype experts_implementation
+  finetuning_task gradient_checkpointing id2label is_composition is_decoder is_encoder_decoder
+  is_llama_config label2id loss_type model_type num_labels output_attentions output_hidden_states output_past
+  prefix problem_type pruned_heads quantization_config return_dict sep_token_id task_specific_params
+  tf_legacy_loss tie_encoder_decoder tokenizer_class torch_dtype torchscript transformers_version
+  use_bfloat16 use_cache use_return_dict
+  max_seq_len max_seq_length max_sequence_length model_max_length neftune_noise_alpha seq_length
+  transformers.js_config unsloth_fixed unsloth_version
   bad_words_ids begin_suppress_tokens diversity_penalty do_sample early_stopping
   encoder_no_repeat_ngram_size exponential_decay_length_penalty forced_bos_token_id forced_eos_token_id
-  length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams num_return_sequences
-  output_scores remove_invalid_values repetition_penalty return_dict_in_generate suppress_tokens
-  temperature top_k top_p typical_p
+  length_penalty max_length max_new_tokens min_length no_repeat_ngram_size num_beam_groups num_beams
+  num_return_sequences output_scores remove_invalid_values repetition_penalty return_dict_in_generate
+  suppress_tokens temperature top_k top_p typical_p
 `
     .trim()
     .split(/\s+/),
 )
+
+/**
+ * Keys of other families that published files contain with a value that selects nothing, such as
+ * Qwen3-Coder's. transformers does not read them.
+ */
+const SELECTS_NOTHING: Readonly<Record<string, readonly unknown[]>> = {
+  attention_chunk_size: [null],
+  decoder_sparse_step: [1],
+  mlp_only_layers: [null],
+  qkv_bias: [false],
+  shared_expert_intermediate_size: [0, null],
+  use_mrope: [false],
+  use_qk_norm: [true],
+}
 
 /** The first key that is unknown to a family with these special keys. */
 export const unknownKey = (
@@ -152,5 +172,9 @@ export const unknownKey = (
   keys: readonly ConfigKey[],
 ): string | undefined =>
   Object.keys(json).find(
-    key => !WITHOUT_EFFECT.has(key) && !Object.hasOwn(common, key) && !keys.some(known => known === key),
+    key =>
+      !WITHOUT_EFFECT.has(key) &&
+      !Object.hasOwn(common, key) &&
+      !keys.some(known => known === key) &&
+      !(Object.hasOwn(SELECTS_NOTHING, key) && SELECTS_NOTHING[key]?.includes(json[key])),
   )

@@ -97,8 +97,8 @@ export const FAMILIES = {
   qwen3_moe: family({
     architecture: 'Qwen3MoeForCausalLM',
     keys: [
-      ...QWEN_KEYS,
-      ...(['attention_bias', 'num_experts', 'num_local_experts', 'num_experts_per_tok'] as const),
+      ...(['use_sliding_window', 'sliding_window', 'max_window_layers', 'attention_bias'] as const),
+      ...(['num_experts', 'num_local_experts', 'num_experts_per_tok'] as const),
       ...(['moe_intermediate_size', 'norm_topk_prob', 'decoder_sparse_step', 'mlp_only_layers'] as const),
       ...(['output_router_logits', 'router_aux_loss_coef'] as const),
     ],
@@ -111,6 +111,7 @@ export const FAMILIES = {
       num_key_value_heads: 4,
       num_experts_per_tok: 8,
       moe_intermediate_size: 768,
+      sliding_window: 4096,
     },
     forward: c => ({
       qk_norm: true,
@@ -125,7 +126,9 @@ export const FAMILIES = {
         clamp: undefined,
       },
     }),
-    ...QWEN_WINDOWS,
+    // Every layer: transformers does not read max_window_layers for this family.
+    windows: c => c.use_sliding_window,
+    slides: c => c.use_sliding_window,
     sparse: (c, i) => !c.mlp_only_layers?.includes(i) && (i + 1) % c.decoder_sparse_step === 0,
     gguf: { architecture: 'qwen3moe' },
   }),

@@ -1,6 +1,6 @@
 /** Checks of a run's adapter: by its configuration keys alone, and against the model. */
 import { partsOf, type ModelConfig } from '@cairn-tune/models'
-import { InputError, matchesLinear } from '@cairn-tune/weights'
+import { InputError, matchesLinear, matchesPattern } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { checkFused } from './fused-layout.ts'
 import { isPreference } from './methods.ts'
@@ -69,7 +69,7 @@ export function checkModules(config: TrainConfig, model: ModelConfig): void {
     )
   for (const pattern of ['rank_pattern', 'alpha_pattern'] as const)
     for (const part of Object.keys(config[pattern] ?? {})) {
-      const named = targets.filter(({ name: linear }) => matchesLinear(part, linear))
+      const named = targets.filter(({ name: linear }) => matchesPattern(part, linear))
       if (named.length === 0)
         throw new InputError(`${pattern}: ${part} is not a projection of ${name} that gets an adapter`)
       if (named.some(({ experts }) => experts !== undefined))

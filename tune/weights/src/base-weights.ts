@@ -23,22 +23,35 @@ export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>
   openCheckpoint(directory, openMapped)
 
+/** Explains why a checkpoint lacks a tensor: another format, another name, or another model. */
+function missingTensor(checkpoint: Checkpoint, weight: string, name: string): Error {
+  const stacked = weight.replace(/\.experts\.(?:\d+\.)?/, '.experts.').replace(/\.weight$/, '')
+  if (stacked.includes('.experts.') && checkpoint.tensors.has(stacked))
+    return new UnsupportedError(
+      `${checkpoint.pathOf(stacked)}: ${JSON.stringify(stacked)} holds all experts in ` +
+        `${checkpoint.tensors.get(stacked)?.dtype}, which is not supported: experts of gpt-oss are only read ` +
+        'in MXFP4, as distributed; use the original model',
+    )
+  const other = [...checkpoint.tensors.keys()].find(found => found.endsWith(`.${name}`))
+  const hint =
+    other !== undefined
+      ? `; it has ${JSON.stringify(other)}: save the model again without ` +
+        JSON.stringify(other.slice(0, -name.length))
+      : name === 'lm_head.weight'
+        ? '; the model was saved without its head: save it from the class for causal language models'
+        : ''
+  return new InputError(
+    `${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which config.json requires${hint}`,
+  )
+}
+
 /** Storage of a weight, or of its first matrix: an engine dtype, or F16, which is not one. */
 function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
   const name = storedName(checkpoint, weight)
   const layout = layoutOf(checkpoint, name)
   if (layout) return layout
   const entry = checkpoint.tensors.get(name)
-  const transposed = weight.replace(/\.weight$/, '')
-  if (!entry && checkpoint.tensors.has(transposed))
-    throw new UnsupportedError(
-      `${checkpoint.pathOf(transposed)}: ${JSON.stringify(transposed)} is not in MXFP4; ` +
-        'experts of gpt-oss are only read in MXFP4, as distributed',
-    )
-  if (!entry)
-    throw new InputError(
-      `${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which config.json requires`,
-    )
+  if (!entry) throw missingTensor(checkpoint, weight, name)
   const known = { BF16: 'bf16', F32: 'f32', F16: 'f16' } as const
   const dtype = Object.hasOwn(known, entry.dtype) ? known[entry.dtype as keyof typeof known] : undefined
   if (!dtype)

@@ -33,18 +33,18 @@ export async function openCheckpoint(
   open: (path: string) => Promise<ByteSource> = openFileBytes,
 ): Promise<Checkpoint> {
   if (isGgufPath(directory)) return openGgufCheckpoint(directory)
-  const index = await readIndex(directory)
-  if (index) return openFiles(directory, index, open)
+  // transformers prefers the single file, too, if a directory has both.
   const file = await openSafetensors(join(directory, SINGLE), open).catch((error: unknown) => {
-    if (error instanceof InputError && isMissing(error.cause))
-      throw new InputError(
-        `${directory}: contains neither ${SINGLE} nor ${INDEX}; ` +
-          'other weight formats (.bin) are not supported, and a .gguf file must be given by its own ' +
-          'path',
-      )
+    if (error instanceof InputError && isMissing(error.cause)) return undefined
     throw error
   })
-  return fromFiles(directory, [file], new Map([...file.tensors.keys()].map(name => [name, file])))
+  if (file) return fromFiles(directory, [file], new Map([...file.tensors.keys()].map(name => [name, file])))
+  const index = await readIndex(directory)
+  if (index) return openFiles(directory, index, open)
+  throw new InputError(
+    `${directory}: contains neither ${SINGLE} nor ${INDEX}; ` +
+      'other weight formats (.bin) are not supported, and a .gguf file must be given by its own path',
+  )
 }
 
 async function readIndex(directory: string): Promise<Map<string, string> | undefined> {
@@ -108,24 +108,50 @@ async function openFiles(
   }
 }
 
+/** The first part of the names in a file that was saved without its head. */
+const BODY = 'model.'
+
+/**
+ * Names of a model's tensors, by those in its files. Files saved from a model without a head (LlamaModel) lack
+ * the first part, which transformers adds, too.
+ */
+function namesOf(stored: Iterable<string>): Map<string, string> {
+  const names = [...stored]
+  const isBare = names.includes('embed_tokens.weight') && !names.some(name => name.startsWith(BODY))
+  const nameOf = (name: string) => (isBare && name !== 'lm_head.weight' ? BODY + name : name)
+  return new Map(names.map(name => [nameOf(name), name]))
+}
+
 function fromFiles(
   directory: string,
   files: readonly Safetensors[],
   places: ReadonlyMap<string, Safetensors>,
 ): Checkpoint {
-  const fileOf = (name: string) => {
-    const file = places.get(name)
+  const names = namesOf(places.keys())
+  const placeOf = (name: string): { file: Safetensors; stored: string } => {
+    const stored = names.get(name) ?? name
+    const file = places.get(stored)
     if (!file) throw new InputError(`${directory}: has no tensor ${JSON.stringify(name)}`)
-    return file
+    return { file, stored }
   }
-  const entries = [...places].map(([name, file]) => [name, file.tensors.get(name)] as const)
+  const read = async (name: string) => {
+    const { file, stored } = placeOf(name)
+    return file.read(stored)
+  }
+  const entries = [...names].flatMap(([name, stored]): [string, TensorEntry][] => {
+    const entry = places.get(stored)?.tensors.get(stored)
+    return entry ? [[name, { ...entry, name }]] : []
+  })
   return {
     directory,
-    tensors: new Map(entries.filter((entry): entry is [string, TensorEntry] => entry[1] !== undefined)),
-    pathOf: name => fileOf(name).path,
-    read: async name => fileOf(name).read(name),
-    readRows: async (name, start, end) => fileOf(name).readRows(name, start, end),
-    readStored: async name => fileOf(name).read(name),
+    tensors: new Map(entries),
+    pathOf: name => placeOf(name).file.path,
+    read,
+    readRows: async (name, start, end) => {
+      const { file, stored } = placeOf(name)
+      return file.readRows(stored, start, end)
+    },
+    readStored: read,
     close: async () => void (await Promise.all(files.map(file => file.close()))),
   }
 }

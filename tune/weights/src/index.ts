@@ -51,7 +51,7 @@ export {
 export { exportGgufAdapter } from './gguf/export-adapter.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
-export { isFeedForward, matchesLinear, ofPattern } from './rank-pattern.ts'
+export { isFeedForward, matchesLinear, matchesPattern, ofPattern } from './rank-pattern.ts'
 export { adapterBase, type AdapterConfig } from './peft-config.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, parseExact, pythonNumber } from './exact-json.ts'

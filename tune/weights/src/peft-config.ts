@@ -3,6 +3,7 @@ import { closeSync, fstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { InputError, UnsupportedError } from './errors.ts'
+import { peftRefusal } from './peft-keys.ts'
 import { rankKeys, type Ranks } from './rank-pattern.ts'
 import { openRegularFile } from './regular-file.ts'
 
@@ -50,37 +51,34 @@ export function adapterConfigText(config: AdapterConfig): string {
   return `${JSON.stringify(json, null, 2)}\n`
 }
 
-/** PEFT itself writes `.*\\.gate_up_proj` for the end of a name, where it accepts any regular expression. */
-const pattern = z
-  .record(z.string(), z.number().positive())
+const wrong = (expected: string) => ({ error: `expected ${expected}` })
+const flag = z
+  .boolean(wrong('true or false'))
   .nullish()
-  .transform(
-    found => found && Object.fromEntries(Object.entries(found).map(([name, value]) => [endOf(name), value])),
-  )
-const endOf = (name: string) => name.replace(/^\.\*\\\./, '')
-const off = z.literal([false, null]).optional()
+  .transform(value => value ?? false)
+const names = z.array(z.string(), wrong('a list of names')).nullish()
+const positive = z.number(wrong('a positive number')).positive(wrong('a positive number'))
+const pattern = z.record(z.string(), positive, wrong('an object of numbers')).nullish()
+const tokenIds = z.array(z.int().nonnegative(), wrong('a list of token ids'))
 
-/** An unsupported setting that would change the numbers is rejected. */
+/** The keys that peft-keys.ts lists as read. */
 const configSchema = z.looseObject({
-  peft_type: z.literal('LORA'),
   base_model_name_or_path: z.string().nullish(),
-  r: z.int().positive(),
-  lora_alpha: z.number().positive(),
-  lora_dropout: z.number().default(0),
-  target_modules: z.union([z.array(z.string()), z.string()]).nullish(),
-  target_parameters: z.array(z.string()).nullish(),
-  bias: z.literal('none').default('none'),
-  use_rslora: z.boolean().default(false),
-  use_dora: z
-    .boolean()
-    .nullish()
-    .transform(value => value ?? false),
-  fan_in_fan_out: off,
-  lora_bias: off,
-  modules_to_save: z.union([z.array(z.string()).max(0), z.null()]).optional(),
+  r: z.int(wrong('a positive whole number')).positive(wrong('a positive whole number')),
+  lora_alpha: positive,
+  lora_dropout: z.number(wrong('a number')).default(0),
+  target_modules: z
+    .union([z.array(z.string()), z.string()], wrong('a list of names or an expression'))
+    .nullish(),
+  target_parameters: names,
+  use_rslora: flag,
+  use_dora: flag,
+  modules_to_save: names,
+  trainable_token_indices: z
+    .union([tokenIds, z.record(z.string(), tokenIds)], wrong('a list of token ids, or one by module'))
+    .nullish(),
   rank_pattern: pattern,
   alpha_pattern: pattern,
-  layer_replication: z.null().optional(),
 })
 
 /** PEFT writes a kilobyte. Patterns for every projection of a large model take some hundred. */
@@ -115,9 +113,20 @@ export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
   } catch (error) {
     throw new InputError(`${path}: not JSON`, { cause: error })
   }
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new InputError(`${path}: must be a JSON object`)
+  const refusal = peftRefusal(json as Record<string, unknown>)
+  if (refusal !== undefined) throw new UnsupportedError(`${path}: ${refusal}`)
   const parsed = configSchema.safeParse(json)
   if (parsed.success) return parsed.data
-  throw new UnsupportedError(`${path}: ${z.prettifyError(parsed.error)}`)
+  const { path: keys = [], message = '' } = parsed.error.issues[0] ?? {}
+  const value: unknown = keys.reduce<unknown>(
+    (found, key) => (found as Record<PropertyKey, unknown>)[key],
+    json,
+  )
+  throw new UnsupportedError(
+    `${path}: ${keys.join('.')} is ${JSON.stringify(value) ?? 'missing'}, ${message}`,
+  )
 }
 
 /** The base model named by an adapter. Empty if it names none. */

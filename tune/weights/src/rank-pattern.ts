@@ -3,6 +3,7 @@
  * `alpha_pattern`.
  */
 import { UnsupportedError } from './errors.ts'
+import { compileNameExpression } from './name-expression.ts'
 
 type Pattern = Readonly<Record<string, number>>
 
@@ -56,9 +57,37 @@ export function rankKeys({
 export const matchesLinear = (name: string, linear: string): boolean =>
   linear === name || linear.endsWith(`.${name}`)
 
+const expressions = new Map<string, (linear: string) => boolean>()
+const MAX_EXPRESSIONS = 10_000
+
+function matcherOf(name: string): (linear: string) => boolean {
+  // Most patterns are names, in which a dot stands for any character.
+  if (/^[\w.]+$/.test(name)) {
+    const plain = new RegExp(`(?:^|\\.)${name}$`)
+    return linear => plain.test(linear)
+  }
+  const matches = compileNameExpression(name)
+  // PEFT anchors an expression at the start of a name or behind any dot in it.
+  return linear =>
+    matches(linear, new Set([0, ...Array.from(linear.matchAll(/\./g), ({ index }) => index + 1)]))
+}
+
+/** A pattern's name as PEFT reads it: an expression for a linear's name or its last parts. */
+function expressionOf(name: string): (linear: string) => boolean {
+  const known = expressions.get(name)
+  if (known) return known
+  const made = matcherOf(name)
+  if (expressions.size >= MAX_EXPRESSIONS) expressions.clear()
+  expressions.set(name, made)
+  return made
+}
+
+/** Whether a name in a pattern selects a linear. */
+export const matchesPattern = (name: string, linear: string): boolean => expressionOf(name)(linear)
+
 /** A pattern's value for a linear: that of the first matching name, as in PEFT. */
 export function ofPattern(pattern: Pattern | null | undefined, linear: string): number | undefined {
-  const found = Object.keys(pattern ?? {}).find(name => matchesLinear(name, linear))
+  const found = Object.keys(pattern ?? {}).find(name => matchesPattern(name, linear))
   return found === undefined ? undefined : pattern?.[found]
 }
 
@@ -67,11 +96,13 @@ export function ranksOf(
   path: string,
   config: RankKeys,
 ): { rankOf: (linear: string) => number; scaleOf: (linear: string) => number } {
-  for (const key of ['rank_pattern', 'alpha_pattern'] as const) {
-    const odd = Object.keys(config[key] ?? {}).find(name => !/^[\w.]+$/.test(name))
-    if (odd !== undefined)
-      throw new UnsupportedError(`${path}: ${key} ${JSON.stringify(odd)} is not the name of a projection`)
-  }
+  for (const key of ['rank_pattern', 'alpha_pattern'] as const)
+    for (const name of Object.keys(config[key] ?? {}))
+      try {
+        expressionOf(name)
+      } catch (error) {
+        throw new UnsupportedError(`${path}: ${key}: ${(error as Error).message}`, { cause: error })
+      }
   const rankOf = (linear: string) => ofPattern(config.rank_pattern, linear) ?? config.r
   return {
     rankOf,

@@ -114,13 +114,15 @@ FAMILIES = {
         SPLIT,
     ),
 }
-# Layer 0 is dense.
+# Layer 0 is dense. Windows are in every layer, whatever max_window_layers says.
 MOE = dict(
     head_dim=16,
     num_experts=6,
     num_experts_per_tok=2,
     moe_intermediate_size=24,
     mlp_only_layers=[0],
+    use_sliding_window=True,
+    sliding_window=5,
     rope_parameters=dict(rope_type="default", rope_theta=1000.0),
 )
 FAMILIES["qwen3_moe"] = (transformers.Qwen3MoeConfig, dict(**MOE, norm_topk_prob=True), SPLIT)

@@ -116,7 +116,10 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
   'a pattern that names another rank': [configured({ rank_pattern: { q_proj: 8 } }), 'expected rank 8'],
   'a pattern of a broken rank': [configured({ rank_pattern: { q_proj: 4.5 } }), 'expected rank 4.5'],
   'rank 0': [configured({ r: 0 }), 'r'],
-  'alpha that is no number': [configured({ lora_alpha: '8' }), 'lora_alpha'],
+  'alpha that is no number': [
+    configured({ lora_alpha: '8' }),
+    'lora_alpha is "8", expected a positive number',
+  ],
   'a rank above the maximum': [
     files => {
       files.config['r'] = 17
