@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createChatParser, type ChatEvent } from './chat-parser.ts'
+import { createChatParser, withFirstCall, type ChatEvent, type ChatParserOptions } from './chat-parser.ts'
 
 /** The parsed parts, with neighbours of one kind joined. */
 function read(
   text: string,
   size: number,
-  options = { startsInReasoning: false, hasTools: true },
+  options: ChatParserOptions = { startsInReasoning: false, hasTools: true },
 ): ChatEvent[] {
   const parser = createChatParser(options)
   const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
@@ -63,6 +63,37 @@ test.each(sizes)('keeps text that only looks like a call or a tag, in pieces of 
   expect(read('cut <tool_call>{"na', size)).toEqual([{ kind: 'content', text: 'cut <tool_call>{"na' }])
 })
 
+test.each(sizes)(
+  'drops a forced call that is cut before its name, and keeps one cut later, in pieces of %i',
+  size => {
+    const forced = { startsInReasoning: false, hasTools: true, isForced: true }
+    for (const cut of ['<tool_call>\n{"na', '<tool_call>\n', '<tool_ca'])
+      expect(read(cut, size, forced)).toEqual([])
+    const first = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+    const call = [
+      { kind: 'call', index: 0, name: 'f' },
+      { kind: 'arguments', index: 0, text: '{}' },
+    ]
+    for (const cut of ['', '\n<tool_', '\n<tool_call>\n{"name": "f'])
+      expect(read(first + cut, size, forced)).toEqual(call)
+    expect(read('<tool_call>{"name": "f", "arguments": {"a', size, forced)).toEqual([
+      call[0],
+      { kind: 'arguments', index: 0, text: '{"a' },
+    ])
+  },
+)
+
+test('leaves out calls after the first on request', () => {
+  const parser = withFirstCall(createChatParser({ startsInReasoning: false, hasTools: true }))
+  const call = (name: string) => `<tool_call>{"name": "${name}", "arguments": {}}</tool_call>`
+  expect([...parser.push(`a${call('f')}\n${call('g')} b`), ...parser.flush()]).toEqual([
+    { kind: 'content', text: 'a' },
+    { kind: 'call', index: 0, name: 'f' },
+    { kind: 'arguments', index: 0, text: '{}' },
+    { kind: 'content', text: ' b' },
+  ])
+})
+
 test.each(sizes)('keeps white space at the start of an answer, in pieces of %i', size => {
   const plain = { startsInReasoning: false, hasTools: true }
   expect(read('  \n def f():', size, plain)).toEqual([{ kind: 'content', text: '  \n def f():' }])
@@ -75,7 +106,7 @@ test.each(sizes)('keeps white space at the start of an answer, in pieces of %i',
     { kind: 'call', index: 0, name: 'f' },
     { kind: 'arguments', index: 0, text: '{}' },
   ])
-  expect(read('\n and on', size, { ...plain, isContinued: true } as typeof plain)).toEqual([
+  expect(read('\n and on', size, { ...plain, isContinued: true })).toEqual([
     { kind: 'content', text: '\n and on' },
   ])
 })

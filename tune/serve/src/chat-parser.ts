@@ -2,7 +2,8 @@
  * Splits a chat model's output as it is generated: reasoning between think tags, tool calls between tool_call
  * tags, and the rest, which is the answer. A call is `{"name": …, "arguments": {…}}`; its arguments are
  * passed on character by character once the name is known. Text that only resembles a call is returned as
- * text, so nothing the model wrote is lost.
+ * text, so nothing the model wrote is lost; only a forced call that was cut off before its name is dropped, as
+ * in vLLM.
  */
 import { z } from 'zod'
 
@@ -18,6 +19,8 @@ export type ChatParserOptions = {
   hasTools: boolean
   /** Whether the answer continues a text, so that its white space belongs to the answer. */
   isContinued?: boolean
+  /** Whether the request forces a call. The start of a call that was cut off is then no text of the answer. */
+  isForced?: boolean
 }
 
 const TAGS = { think: '<think>', thinkEnd: '</think>', call: '<tool_call>', callEnd: '</tool_call>' } as const
@@ -60,6 +63,7 @@ export function createChatParser({
   startsInReasoning,
   hasTools,
   isContinued = false,
+  isForced = false,
 }: ChatParserOptions): ChatParser {
   let state: State = startsInReasoning ? 'reasoning' : 'content'
   let buffer = ''
@@ -191,12 +195,20 @@ export function createChatParser({
     flush() {
       const events: ChatEvent[] = []
       if (state === 'reasoning' && buffer !== '') events.push({ kind: 'reasoning', text: buffer })
+      else if (isForced) buffer = ''
       else if (state === 'content') emitContent(calls > 0 && !hasContent ? buffer.trim() : buffer, events)
       else if (state === 'call') readWhole(buffer, '', events)
       buffer = ''
       return events
     },
   }
+}
+
+/** A parser that leaves out every call after the first, for `parallel_tool_calls: false`. */
+export function withFirstCall({ push, flush }: ChatParser): ChatParser {
+  const isKept = (event: ChatEvent) =>
+    (event.kind !== 'call' && event.kind !== 'arguments') || event.index === 0
+  return { push: text => push(text).filter(isKept), flush: () => flush().filter(isKept) }
 }
 
 function parseJson(text: string): unknown {

@@ -27,6 +27,18 @@ async function shown(args: string): Promise<string> {
   return String.fromCodePoint(...ids)
 }
 
+test('refuses messages by their bytes before the template runs', async () => {
+  const messages = [
+    { role: 'user', content: 'a'.repeat(60) },
+    { role: 'user', content: [{ type: 'text', text: 'ă'.repeat(30) }] },
+  ]
+  const never = { ...texts, render: () => Promise.reject(new Error('rendered')) }
+  await expect(renderChat({ texts: never, maxPromptBytes: 119 }, { messages })).rejects.toThrow(
+    'The prompt has 120 bytes; the maximum is 119',
+  )
+  await expect(renderChat({ texts: never, maxPromptBytes: 120 }, { messages })).rejects.toThrow('rendered')
+})
+
 test('arguments of earlier calls reach the template as an object, or as text if they are not JSON', async () => {
   expect(await shown('{"a":1}')).toBe('[assistant:(f {"a": 1})][tool:r][assistant:')
   expect(await shown('')).toBe('[assistant:(f {})][tool:r][assistant:')

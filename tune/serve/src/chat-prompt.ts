@@ -147,13 +147,34 @@ function isContinued({ continue_final_message: continuesMessage, ...request }: P
   return true
 }
 
+/** Throws, before rendering, for messages whose texts alone imply too many tokens. */
+function checkMessages(
+  messages: readonly RequestMessage[],
+  limits: Pick<ServedModel, 'maxPromptBytes'>,
+): void {
+  let bytes = 0
+  for (const { content } of messages)
+    bytes +=
+      typeof content === 'string'
+        ? Buffer.byteLength(content)
+        : (content ?? []).reduce((sum, { text = '' }) => sum + Buffer.byteLength(text), 0)
+  checkByteCount(bytes, limits, 'messages')
+}
+
 /** Throws, before tokenising, for a text whose length alone implies too many tokens. */
 export function checkBytes(
   text: string,
   { maxPromptBytes }: Pick<ServedModel, 'maxPromptBytes'>,
   param: string,
 ): void {
-  const bytes = Buffer.byteLength(text)
+  checkByteCount(Buffer.byteLength(text), { maxPromptBytes }, param)
+}
+
+function checkByteCount(
+  bytes: number,
+  { maxPromptBytes }: Pick<ServedModel, 'maxPromptBytes'>,
+  param: string,
+): void {
   if (bytes > maxPromptBytes)
     throw badRequest(
       `The prompt has ${bytes} bytes; the maximum is ${maxPromptBytes}, as more cannot fit into the ` +
@@ -172,6 +193,7 @@ export async function renderChat(
   if (!hasTools && request.tool_choice && request.tool_choice !== 'none' && request.tool_choice !== 'auto')
     throw badRequest('tool_choice needs tools', 'tool_choice')
   checkArguments(request.messages)
+  checkMessages(request.messages, limits)
   try {
     const continuesMessage = isContinued(request)
     const { prefix, isForced } = prefixOf(request, { hasTools, isHarmony, continuesMessage })

@@ -3,7 +3,7 @@
  * calls and text.
  */
 import { randomUUID } from 'node:crypto'
-import { createChatParser, type ChatEvent } from './chat-parser.ts'
+import { createChatParser, withFirstCall, type ChatEvent } from './chat-parser.ts'
 import { withMarkers } from './harmony/markers.ts'
 import { createHarmonyParser } from './harmony/parser.ts'
 import { renderChat } from './chat-prompt.ts'
@@ -139,7 +139,8 @@ export async function chat(
     index: number,
   ): Promise<ChoiceResult & { choice: ChatCompletion['choices'][number] }> => {
     const { harmony } = prompt
-    const parser = harmony ? createHarmonyParser({ ...prompt, ...harmony }) : createChatParser(prompt)
+    const whole = harmony ? createHarmonyParser({ ...prompt, ...harmony }) : createChatParser(prompt)
+    const parser = request.parallel_tool_calls === false ? withFirstCall(whole) : whole
     const message = createMessage()
     let unsent: TokenReport[] = []
     let named = 0

@@ -111,7 +111,12 @@ function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): FormField | u
   return {
     source: named
       ? { kind: 'arguments', function: named, startsInThought: false }
-      : { kind: 'calls', functions, startsInThought: false },
+      : {
+          kind: 'calls',
+          functions,
+          isSingle: request.parallel_tool_calls === false,
+          startsInThought: false,
+        },
     param: 'tools',
   }
 }

@@ -142,6 +142,7 @@ export const chatRequest = z.looseObject({
     ],
     '"none", "auto", "required", or {"type": "function", "function": {"name": …}}',
   ).nullish(),
+  parallel_tool_calls: flag,
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
   add_generation_prompt: flag,
   continue_final_message: flag,

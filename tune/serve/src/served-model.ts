@@ -29,6 +29,7 @@ import { blockBytes, createStepper } from './engine/step.ts'
 import { harmonyOf, type Harmony } from './harmony/markers.ts'
 import { createForms, type Forms } from './grammar/forms.ts'
 import { createTexts, type Texts } from './texts.ts'
+import { readTokenizerInfo } from './tokenizer-info.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
 /** Default sampling from the model's generation_config.json. */
@@ -48,6 +49,8 @@ export type ServedModel = {
   readonly names: readonly string[]
   readonly tokenizer: ModelTokenizer
   readonly texts: Texts
+  /** The reply of /tokenizer_info. */
+  readonly tokenizerInfo: Readonly<Record<string, unknown>>
   /** A longer prompt has more tokens than the model accepts in any tokenisation. */
   readonly maxPromptBytes: number
   /** Set if the model answers in the harmony format. */
@@ -124,10 +127,11 @@ const listWanted = ({ config, storage }: ModelShape): BaseWeight[] =>
 /** Loads a model and starts its engine. */
 export async function loadServedModel(options: ServeOptions): Promise<ServedModel> {
   const directory = await resolveRepo('model', options.model, { env: options.env ?? process.env })
-  const [config, tokenizer, generation] = await Promise.all([
+  const [config, tokenizer, generation, tokenizerInfo] = await Promise.all([
     readModelConfig(directory),
     loadTokenizer(directory, options.chatTemplate),
     readGenerationConfig(directory),
+    readTokenizerInfo(directory, options.chatTemplate),
   ])
   if (tokenizer.vocabSize > config.vocab_size)
     throw new InputError(
@@ -222,6 +226,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       names: options.servedModelNames ?? [options.model],
       tokenizer,
       texts,
+      tokenizerInfo,
       maxPromptBytes: maxModelLen * tokenizer.maxTokenBytes,
       harmony,
       vocabSize: config.vocab_size,

@@ -35,6 +35,18 @@ test('a generation returns text by index, cut at the first stop string', async (
   expect(choice).toMatchObject({ finish_reason: 'stop', stop_reason: letter })
 })
 
+/** Promise T6.2: The harness reads special tokens and the chat template from the server. */
+test('/tokenizer_info returns special tokens as texts and the template, as vLLM does', async () => {
+  const info = (await (await fetch(`${server.url}/tokenizer_info`)).json()) as Record<string, unknown>
+  expect(info).toMatchObject({
+    tokenizer_class: expect.any(String),
+    eos_token: '<|im_end|>',
+    pad_token: expect.any(String),
+    chat_template: expect.stringContaining('<|im_start|>'),
+    added_tokens_decoder: expect.objectContaining({ 2: '<|im_end|>' }),
+  })
+})
+
 test('several prompts return their answers in order', async () => {
   const prompts = [question, 'Question: 2+2?\nAnswer:', 'x']
   const { body: together } = await server.post('/v1/completions', {

@@ -157,6 +157,29 @@ test('a required call is always a valid call of one of the tools', async () => {
   }
 })
 
+/** Promise T6.6: A request can allow at most one call. */
+test('a required call that is cut by max_tokens gives no text, and parallel_tool_calls limits calls', async () => {
+  const one = { type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }
+  const asked = { tools: [one], tool_choice: 'required' }
+  for (const max_tokens of [1, 4, 12, 25, 60, 90])
+    for (const { finish_reason: end, message } of await chat({ ...asked, max_tokens, n: 4 })) {
+      const calls = message.tool_calls ?? []
+      expect([max_tokens, message.content]).toEqual([max_tokens, calls.length > 0 ? null : ''])
+      expect(calls.every(({ function: { name } }) => name === 'get_weather')).toBe(true)
+      expect(end).toBe(calls.length > 0 && end !== 'length' ? 'tool_calls' : 'length')
+    }
+  const several = {
+    ...asked,
+    tools: [{ type: 'function', function: { name: 'now', parameters: empty } }],
+    n: 8,
+  }
+  const counts = async (extra: object) =>
+    (await chat({ ...several, ...extra })).map(({ message }) => message.tool_calls?.length)
+  expect(Math.max(...(await counts({})).map(count => count ?? 0))).toBeGreaterThan(1)
+  expect(await counts({ parallel_tool_calls: false })).toEqual(Array.from({ length: 8 }, () => 1))
+})
+const empty = { type: 'object', additionalProperties: false }
+
 test("numbers of a call match the tool's schema, whatever the number's notation", async () => {
   const schema =
     '{"type": "object", "properties": {"share": {"type": "number", "minimum": 0.0, "maximum": 1e0},' +

@@ -68,7 +68,7 @@ export const configSchema = z.strictObject({
     .min(0)
     .lt(0.5)
     .default(0)
-    .describe('Fraction of pairs that dpo treats as mislabelled; only with loss_type sigmoid.'),
+    .describe('Fraction of pairs that dpo treats as mislabelled; only with loss_type sigmoid or robust.'),
   desirable_weight: z.number().positive().default(1).describe('Weight of an answer rated up, in kto.'),
   undesirable_weight: z.number().positive().default(1).describe('Weight of an answer rated down, in kto.'),
   reference_adapter: z

@@ -145,10 +145,11 @@ function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization 
     throw new InputError(
       `lora: ${name} is stored in MXFP4, which cannot be trained in full; train an adapter`,
     )
-  if (recipe !== 'qfp8' && recipe !== 'qfp4')
+  // qfp8 would be the same run under another name: the base keeps the storage of its file.
+  if (recipe !== 'qfp4')
     throw new UnsupportedError(
-      `recipe ${recipe}: not available for ${name}, which is stored in MXFP4; ` +
-        'use qfp8 or qfp4 to train adapters',
+      `recipe ${recipe}: not available for ${name}, whose experts are stored in MXFP4, a 4-bit format, and ` +
+        'stay in it; use qfp4 to train adapters',
     )
 }
 

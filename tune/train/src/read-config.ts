@@ -76,8 +76,10 @@ function checkMethod(config: TrainConfig, given: ReadonlySet<string>): void {
       `lora: false is not available with method ${method}, which trains an adapter` +
         `${hasReference(method) ? '; its reference is the base without the adapter' : ''}`,
     )
-  if (smoothing > 0 && lossType !== 'sigmoid')
-    throw new InputError(`label_smoothing: not available with loss_type ${lossType}, only with sigmoid`)
+  if (smoothing > 0 && lossType !== 'sigmoid' && lossType !== 'robust')
+    throw new InputError(
+      `label_smoothing: not available with loss_type ${lossType}, only with sigmoid and robust`,
+    )
   if (method === 'kto' && config.per_device_train_batch_size < 2)
     throw new InputError(
       'per_device_train_batch_size: kto needs at least 2, because it pairs each prompt with the ' +

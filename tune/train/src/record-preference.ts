@@ -1,7 +1,7 @@
 /** The loss of comparisons, from the log-probabilities of single tokens (docs/tune/preferences.md). */
 import type { Recorder, Tensor } from '@cairn-tune/program'
 import type { TrainConfig } from './config.ts'
-import { DPO_LOSSES, type Preference } from './methods.ts'
+import { dpoAttrs, type Preference } from './methods.ts'
 
 /** Records log-probabilities of whole answers: (T) → (sequences). */
 export const recordScores = (g: Recorder, logps: Tensor, sequences: number): Tensor =>
@@ -23,7 +23,6 @@ export function recordComparisons(
   const pairs = sequences / 2
   switch (method) {
     case 'dpo': {
-      const kind = DPO_LOSSES.indexOf(config.loss_type)
       const inputs = {
         scores,
         reference: numbers('reference', sequences),
@@ -31,7 +30,7 @@ export function recordComparisons(
         lengths: config.loss_type === 'ipo' ? numbers('lengths', sequences) : undefined,
       }
       return {
-        loss: g.dpo_loss(inputs, { kind, beta, label_smoothing: config.label_smoothing }).loss,
+        loss: g.dpo_loss(inputs, { ...dpoAttrs(config.loss_type, config.label_smoothing), beta }).loss,
         scores,
       }
     }

@@ -134,6 +134,7 @@ test.each([
   ['dpo sigmoid', { method: 'dpo' }, { ...LOSS, ...REWARDS }],
   ['dpo hinge', { method: 'dpo', loss_type: 'hinge' }, { ...LOSS, ...REWARDS }],
   ['dpo ipo', { method: 'dpo', loss_type: 'ipo' }, { ...LOSS, ...REWARDS }],
+  ['dpo robust', { method: 'dpo', loss_type: 'robust', label_smoothing: 0.1 }, { ...LOSS, ...REWARDS }],
   // TRL averages the rewards of rated answers per micro-batch, whose counts differ.
   ['kto', { method: 'kto', undesirable_weight: 1.5 }, { ...LOSS, kl: 'kl' }],
   ['orpo', { method: 'orpo' }, { ...LOSS, ...REWARDS }],

@@ -146,7 +146,7 @@ test.each([
   [{ method: 'kto', loss_type: 'ipo' }, 'loss_type: not available with method kto, only with dpo'],
   [
     { loss_type: 'ipo', label_smoothing: 0.1 },
-    'label_smoothing: not available with loss_type ipo, only with sigmoid',
+    'label_smoothing: not available with loss_type ipo, only with sigmoid and robust',
   ],
   [{ method: 'kto', per_device_train_batch_size: 1 }, 'kto needs at least 2'],
   [{ dataset: 'problems:ro' }, 'generated problems have no preferences'],

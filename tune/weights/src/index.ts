@@ -64,7 +64,7 @@ export {
   type RenderOptions,
 } from './chat-template.ts'
 export { markNumbers } from './python-templates.ts'
-export { loadTokenizer, type ModelTokenizer } from './tokenizer.ts'
+export { loadTokenizer, readTokenizerTexts, type ModelTokenizer } from './tokenizer.ts'
 export {
   readAdapter,
   readStoredAdapter,

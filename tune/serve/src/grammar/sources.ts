@@ -29,8 +29,8 @@ export type FormSource = {
   | { kind: 'regex'; pattern: string }
   | { kind: 'choice'; texts: readonly string[] }
   | { kind: 'grammar'; text: string }
-  /** The text after `<tool_call>` and a new line: calls of any of these functions. */
-  | { kind: 'calls'; functions: readonly Callable[] }
+  /** The text after `<tool_call>` and a new line: one or several calls of any of these functions. */
+  | { kind: 'calls'; functions: readonly Callable[]; isSingle: boolean }
   /** The text after the word "arguments": those of one function, and the end of its call. */
   | { kind: 'arguments'; function: Callable }
   /** Only the arguments, which end the message of a call. */
@@ -109,7 +109,7 @@ function answerGrammar(source: FormSource): Grammar {
       )
       rules.set('a call', choice(calls))
       const more = repeat(sequence(literal('\n<tool_call>\n'), rule('a call')), 0, Infinity)
-      rules.set('root', sequence(rule('a call'), more))
+      rules.set('root', source.isSingle ? rule('a call') : sequence(rule('a call'), more))
       return { root: 'root', rules }
     }
   }

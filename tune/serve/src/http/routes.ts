@@ -163,6 +163,7 @@ const routes: Readonly<Record<string, Handler>> = {
   'GET /version': (_, __, response) => sendJson(response, 200, { version: VERSION }),
   'POST /tokenize': handleTokenize,
   'POST /detokenize': handleDetokenize,
+  'GET /tokenizer_info': ({ model }, _, response) => sendJson(response, 200, model.tokenizerInfo),
   'GET /health': (_, __, response) => sendText(response, 200, ''),
   'GET /v1/models': (app, _, response) => sendJson(response, 200, { object: 'list', data: listModels(app) }),
   'GET /metrics': (app, _, response) =>

@@ -42,7 +42,7 @@ export const RESPONSE_PARAMETERS: ParameterTable = {
   truncation: { refused: 'a conversation that does not fit is always rejected', but: ['disabled'] },
   context_management: { refused: 'a conversation that does not fit is always rejected' },
   include: { refused: 'a response always contains everything' },
-  parallel_tool_calls: { refused: 'the model decides how many tools it calls', but: [true] },
+  parallel_tool_calls: { done: 'false allows at most one call in an answer' },
   max_tool_calls: { refused: 'the server does not call tools; the client does' },
   reasoning: { refused: 'the template has no effort levels; reasoning is always sent' },
   top_logprobs: { refused: 'use /v1/chat/completions', but: [0] },

@@ -98,7 +98,7 @@ const CHAT_PARAMETERS: ParameterTable = {
   tool_choice: {
     done: '`none`, `auto`; with `required` or a function the answer is always a valid call',
   },
-  parallel_tool_calls: { refused: 'the model decides how many tools it calls', but: [true] },
+  parallel_tool_calls: { done: 'false allows at most one call in an answer' },
   chat_template_kwargs: { done: 'variables for the template, such as `enable_thinking`' },
   add_generation_prompt: { done: 'false omits the header that begins an answer' },
   continue_final_message: {

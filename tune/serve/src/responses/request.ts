@@ -43,6 +43,7 @@ export const responsesRequest = z.looseObject({
       z.looseObject({ type: z.literal('function'), name: z.string() }),
     ])
     .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
   text: z.looseObject({ format: format.nullish() }).nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
 })

@@ -87,6 +87,7 @@ function chatOf(request: ResponsesRequest): ChatRequest {
     temperature: request.temperature,
     top_p: request.top_p,
     stream: true,
+    parallel_tool_calls: request.parallel_tool_calls,
     ...(maxTokens ? { max_completion_tokens: maxTokens } : {}),
     ...(tools?.length
       ? {
@@ -146,7 +147,11 @@ export async function respond(
   const isCut = reply.choices[0]?.finish_reason === 'length'
   output.end(isCut)
   const thought = output.items.flatMap(item => (item.type === 'reasoning' ? item.content : []))
-  const thoughtTokens = thought.reduce((sum, { text }) => sum + model.tokenizer.encode(text).length, 0)
+  // A long thought is tokenised on another thread, so that it does not delay other requests.
+  const encoded = await Promise.all(
+    thought.map(({ text }) => model.texts.encode(text, { isDocument: false })),
+  )
+  const thoughtTokens = encoded.reduce((sum, ids) => sum + ids.length, 0)
   const response = { ...started, ...ended(output.items, reply.usage, thoughtTokens, isCut) }
   emit({ type: isCut ? 'response.incomplete' : 'response.completed', response })
   return response
@@ -165,7 +170,7 @@ const shell = (request: ResponsesRequest, { id, created, name }: ReplyContext) =
   metadata: request.metadata ?? {},
   model: name,
   output: [] as OutputItem[],
-  parallel_tool_calls: true,
+  parallel_tool_calls: request.parallel_tool_calls ?? true,
   previous_response_id: null,
   store: false,
   temperature: request.temperature ?? 1,

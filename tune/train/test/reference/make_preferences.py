@@ -115,6 +115,7 @@ runs = {
     "dpo sigmoid": dpo(loss_type="sigmoid"),
     "dpo hinge": dpo(loss_type="hinge"),
     "dpo ipo": dpo(loss_type="ipo"),
+    "dpo robust": dpo(loss_type="robust", label_smoothing=0.1),
     "kto": run(
         trl.KTOTrainer,
         trl.KTOConfig,
