@@ -4,25 +4,36 @@
  */
 import { InputError, UnsupportedError, readStoredAdapter, type StoredAdapter } from '@cairn-tune/weights'
 import { limitsOf, incompatibility, type LoadedAdapter } from './engine/adapters.ts'
+import { createAdapterView, type AdapterView } from './adapter-view.ts'
 import { ApiError, badRequest, notFound } from './errors.ts'
 import type { ServedModel } from './served-model.ts'
 
+/** An adapter, and the model as its requests see it. */
+export type RegisteredAdapter = { adapter: LoadedAdapter; model: ServedModel }
+
 export type AdapterRegistry = {
-  find(name: string): LoadedAdapter | undefined
+  find(name: string): RegisteredAdapter | undefined
   list(): readonly LoadedAdapter[]
   load(name: string, path: string): Promise<void>
   unload(name: string): Promise<void>
+  /** Stops the threads of the adapters' tokenizers. */
+  close(): Promise<void>
 }
 
 const invalid = (message: string) => new ApiError(400, 'InvalidUserInput', message)
 
 export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
   const loaded = new Map<string, LoadedAdapter>()
+  const views = new Map<LoadedAdapter, AdapterView>()
   const loading = new Set<string>()
 
   async function read(name: string, path: string, maxRank: number) {
     try {
-      return await readStoredAdapter(path, model.targets, limitsOf(model.targets, maxRank))
+      return await readStoredAdapter(
+        path,
+        model.targets,
+        limitsOf(model.targets, maxRank, model.maxChangeBytes),
+      )
     } catch (error) {
       if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
       // All reasons why a file cannot be opened get the same answer, so that clients cannot probe for paths.
@@ -36,9 +47,15 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
   /** Throws a client error if the adapter has numbers that cannot be used. */
   async function place(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter> {
     try {
-      return await model.generator.load(name, path, adapter)
+      const own = await model.ownWeightsOf(adapter)
+      const view = await createAdapterView(model, path, own)
+      const placed = await model.generator.load(name, path, { stored: adapter, own })
+      views.set(placed, view)
+      return placed
     } catch (error) {
-      throw error instanceof InputError ? badRequest(`Loading lora ${name} failed: ${error.message}`) : error
+      throw error instanceof InputError || error instanceof UnsupportedError
+        ? badRequest(`Loading lora ${name} failed: ${error.message}`)
+        : error
     }
   }
 
@@ -65,7 +82,10 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
   }
 
   return {
-    find: name => loaded.get(name),
+    find(name) {
+      const adapter = loaded.get(name)
+      return adapter && { adapter, model: views.get(adapter)?.model ?? model }
+    },
     list: () => [...loaded.values()],
     load,
     async unload(name) {
@@ -73,6 +93,9 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
       if (!adapter) throw notFound(`The lora adapter '${name}' cannot be found.`)
       loaded.delete(name)
       await model.generator.unload(adapter)
+      await views.get(adapter)?.close()
+      views.delete(adapter)
     },
+    close: async () => void (await Promise.all([...views.values()].map(view => view.close()))),
   }
 }

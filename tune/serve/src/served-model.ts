@@ -16,6 +16,7 @@ import {
   type BaseWeight,
   type Checkpoint,
   type ModelTokenizer,
+  type StoredAdapter,
 } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { createAdapterStacks, type AdapterStacks, type AdapterTarget } from './engine/adapters.ts'
@@ -24,6 +25,7 @@ import { createGenerator, type Generator } from './engine/generator.ts'
 import { countBlocks } from './engine/count-blocks.ts'
 import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
+import { createOwnWeights, maxChangeBytes, type OwnWeights } from './engine/own-weights.ts'
 import type { ModelShape } from './engine/step-programs.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
 import { harmonyOf, type Harmony } from './harmony/markers.ts'
@@ -49,6 +51,8 @@ export type ServedModel = {
   readonly names: readonly string[]
   readonly tokenizer: ModelTokenizer
   readonly texts: Texts
+  /** The template that replaces the model's own, if given. */
+  readonly chatTemplate: string | undefined
   /** The reply of /tokenizer_info. */
   readonly tokenizerInfo: Readonly<Record<string, unknown>>
   /** A longer prompt has more tokens than the model accepts in any tokenisation. */
@@ -63,6 +67,10 @@ export type ServedModel = {
   readonly forms: Forms | undefined
   readonly targets: readonly AdapterTarget[]
   readonly stacks: AdapterStacks | undefined
+  /** The weights that an adapter replaces. Throws an InputError for those that do not fit. */
+  readonly ownWeightsOf: (adapter: StoredAdapter) => Promise<OwnWeights | undefined>
+  /** Maximum bytes of replaced weights in an adapter's file. */
+  readonly maxChangeBytes: number
   /** Maximum adapters in memory, with or without a slot. */
   readonly maxAdapters: number
   readonly generator: Generator
@@ -108,7 +116,8 @@ function isMultiplied(config: ModelConfig, name: string): boolean {
   return columns !== undefined && columns % 2 === 0
 }
 
-function formsOf(
+/** The grammar engine for a tokenizer. Undefined if the text of a token depends on its neighbours. */
+export function formsOf(
   { pieceOf, vocabSize: known }: ModelTokenizer,
   vocabSize: number,
   endTokens: readonly number[],
@@ -226,6 +235,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       names: options.servedModelNames ?? [options.model],
       tokenizer,
       texts,
+      chatTemplate: options.chatTemplate,
       tokenizerInfo,
       maxPromptBytes: maxModelLen * tokenizer.maxTokenBytes,
       harmony,
@@ -242,6 +252,8 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       },
       targets,
       stacks,
+      ownWeightsOf: createOwnWeights(engine, checkpoint, model, weights),
+      maxChangeBytes: maxChangeBytes(model),
       maxAdapters: options.maxCpuLoras ?? MORE_ADAPTERS * (options.maxLoras ?? DEFAULTS.maxLoras),
       generator,
       scheduler,

@@ -87,6 +87,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         const closed = new Promise<void>(resolve => server.close(() => resolve()))
         // Responses in progress end with an error, and their connections close.
         for (const response of open) response.shouldKeepAlive = false
+        await app.adapters.close()
         await model.close()
         await closed
       },

@@ -77,7 +77,14 @@ test('writes the files, names and keys of PEFT', async () => {
 test('reads back the written adapter, exactly in f32 and in bf16 if representable', async () => {
   const inside = await written()
   const { scaleOf, ...rest } = await readAdapter(inside)
-  expect(rest).toEqual({ ...config, use_rslora: false, use_dora: false, tensors: pair(), magnitudes: [] })
+  expect(rest).toEqual({
+    ...config,
+    use_rslora: false,
+    use_dora: false,
+    tensors: pair(),
+    magnitudes: [],
+    changes: [],
+  })
   expect(scaleOf(linear)).toBe(2)
   await writeAdapter(inside, config, pair(), 'BF16')
   expect((await readAdapter(inside)).tensors).toEqual(pair())
@@ -135,10 +142,10 @@ test('rejects missing, foreign and mismatched matrices', async () => {
   await writeAdapter(inside, config, pair().slice(0, 1))
   await expect(readAdapter(inside)).rejects.toThrow(`has no "base_model.model.${linear}.lora_B.weight"`)
   await writeSafetensors(weights, [
-    { name: 'base_model.model.lm_head.weight', dtype: 'F32', shape: [4, 6], bytes },
+    { name: 'base_model.model.model.norm.weight', dtype: 'F32', shape: [4, 6], bytes },
   ])
   await expect(readAdapter(inside)).rejects.toThrow(
-    '"base_model.model.lm_head.weight" is not a matrix of a LoRA adapter',
+    '"base_model.model.model.norm.weight" is not a matrix of a LoRA adapter of a linear layer, and modules_to_save',
   )
   await writeSafetensors(weights, [
     { name: `base_model.model.${linear}.lora_A.weight`, dtype: 'I32', shape: [4, 6], bytes },

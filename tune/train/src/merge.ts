@@ -1,11 +1,17 @@
 /** Merges an adapter into its base: W + scale·B·A, in the base's own dtype, as a separate model directory. */
-import { readdir, writeFile } from 'node:fs/promises'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MAGNITUDE, partsOf, readModelConfig, type Projection } from '@cairn-tune/models'
+import { MAGNITUDE, partsOf, readModelConfig, type ModelConfig, type Projection } from '@cairn-tune/models'
 import {
+  EMBEDDINGS,
+  HEAD,
   InputError,
   MODEL_TEXTS,
+  TOKENIZER_TEXTS,
   UnsupportedError,
+  changeMismatch,
+  changedShape,
+  changedWeight,
   decodeFloats,
   encodeFloats,
   layoutOf,
@@ -14,11 +20,14 @@ import {
   openCheckpoint,
   readAdapter,
   readModelText,
+  withTiedHead,
   writeCheckpoint,
   type Adapter,
   type AdapterTensor,
   type Checkpoint,
+  type SafetensorsDtype,
   type TensorToWrite,
+  type WeightChange,
 } from '@cairn-tune/weights'
 
 type Pair = {
@@ -43,13 +52,15 @@ export async function mergeAdapter({
   adapter: string
   output: string
 }): Promise<void> {
-  const { projections } = partsOf(await readModelConfig(base))
+  const config = await readModelConfig(base)
+  const { projections } = partsOf(config)
   const found = await readAdapter(adapter, projections)
   const model = await openCheckpoint(base)
   try {
     const pairs = pairUp(found)
     for (const [name, pair] of pairs) checkFits(model, name, pair)
     checkExperts(adapter, found, projections)
+    const changes = changesByWeight(model, adapter, found, config)
     await makeDirectory(output, 'output')
     if ((await readdir(output)).length > 0)
       throw new InputError(`${output}: not empty; write the merged model to a new directory`)
@@ -61,8 +72,11 @@ export async function mergeAdapter({
       shape,
       bytes: () => mergedBytes(model, name, pairs.get(name)),
     }))
-    await writeCheckpoint(output, tensors)
+    const replaced = [...changes].map(([name, change]) => replacement(model, name, change))
+    await writeCheckpoint(output, [...tensors.filter(({ name }) => !changes.has(name)), ...replaced])
     await copyCompanions(base, output)
+    await copyTokenizer(adapter, output)
+    await writeChangedConfig(output, config, replaced)
   } finally {
     await model.close()
   }
@@ -75,6 +89,90 @@ export async function copyCompanions(from: string, to: string): Promise<void> {
     if (text !== undefined) await writeFile(join(to, name), text)
   }
 }
+
+/** Replaces the tokenizer by the adapter's own, if it has one: its tokens may have been added. */
+async function copyTokenizer(adapter: string, output: string): Promise<void> {
+  if ((await readModelText(adapter, 'tokenizer.json')) === undefined) return
+  for (const name of ADAPTER_TEXTS) {
+    const text = await readModelText(adapter, name)
+    if (text !== undefined) await writeFile(join(output, name), text)
+  }
+}
+const ADAPTER_TEXTS = [...TOKENIZER_TEXTS, 'special_tokens_map.json', 'added_tokens.json'] as const
+
+/** Writes the sizes that changed to config.json: the number of tokens, and a head that is no longer tied. */
+async function writeChangedConfig(
+  output: string,
+  { vocab_size: vocabSize, tie_word_embeddings: isTied }: ModelConfig,
+  replaced: readonly TensorToWrite[],
+): Promise<void> {
+  const rows = replaced.find(({ name }) => name === EMBEDDINGS)?.shape[0] ?? vocabSize
+  const isSplit = isTied && replaced.some(({ name }) => name === HEAD)
+  if (rows === vocabSize && !isSplit) return
+  const path = join(output, 'config.json')
+  const json = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
+  const changed = { ...json, vocab_size: rows, ...(isSplit ? { tie_word_embeddings: false } : {}) }
+  await writeFile(path, `${JSON.stringify(changed, null, 2)}\n`)
+}
+
+/** The weights that the adapter replaces, by name. A tied base gets a head of its own if the two would differ. */
+function changesByWeight(
+  model: Checkpoint,
+  adapter: string,
+  { changes }: Adapter,
+  { tie_word_embeddings: isTied }: ModelConfig,
+): Map<string, WeightChange> {
+  const all = new Map(withTiedHead(changes, isTied).map(change => [change.weight, change]))
+  if (isTied && all.has(EMBEDDINGS) && isSameChange(all.get(EMBEDDINGS), all.get(HEAD))) all.delete(HEAD)
+  // A head without a change keeps the base's embeddings.
+  else if (isTied && all.has(EMBEDDINGS) && !all.has(HEAD)) all.set(HEAD, { weight: HEAD })
+  for (const [name, change] of all) {
+    const { shape } = model.tensors.get(baseNameOf(model, name)) ?? {}
+    if (!shape)
+      throw new InputError(
+        `${adapter}: replaces ${name}, which ${model.directory} does not have; it belongs to another model`,
+      )
+    const mismatch = changeMismatch(change, shape)
+    if (mismatch !== undefined) throw new InputError(`${adapter}: ${mismatch}`)
+  }
+  return all
+}
+
+/** Name of the base's weight: a tied base stores its head as embeddings. */
+const baseNameOf = (model: Checkpoint, name: string): string =>
+  name === HEAD && !model.tensors.has(HEAD) ? EMBEDDINGS : name
+
+/** Whether two changes have the same parts, so that a tied base stays tied. */
+function isSameChange(a: WeightChange | undefined, b: WeightChange | undefined): boolean {
+  if (!a || !b || a.product || b.product) return false
+  const isSame = (x?: { bytes: Uint8Array }, y?: { bytes: Uint8Array }) =>
+    x === y || (x !== undefined && y !== undefined && Buffer.compare(x.bytes, y.bytes) === 0)
+  return isSame(a.values, b.values) && isSame(a.rows?.values, b.rows?.values)
+}
+
+/** The tensor of a replaced weight, in the base's own dtype. */
+function replacement(model: Checkpoint, name: string, change: WeightChange): TensorToWrite {
+  const from = baseNameOf(model, name)
+  const { shape = [], dtype = 'BF16', decodedFrom } = model.tensors.get(from) ?? {}
+  const wanted = decodedFrom === undefined && isFloat(dtype) ? dtype : 'BF16'
+  return {
+    name,
+    dtype: wanted,
+    shape: changedShape(change, shape),
+    async bytes() {
+      const readBase = async () => {
+        const bytes = await model.read(from)
+        if (!isFloat(dtype)) throw new UnsupportedError(`${from} of ${model.directory} is ${dtype}`)
+        return { shape, values: decodeFloats(dtype, bytes) }
+      }
+      return encodeFloats(wanted, (await changedWeight(change, readBase)).values)
+    },
+  }
+}
+
+const WRITABLE = ['F32', 'BF16', 'F16'] as const
+const isFloat = (dtype: SafetensorsDtype): dtype is (typeof WRITABLE)[number] =>
+  WRITABLE.some(one => one === dtype)
 
 /** Rejects an adapter with fewer experts than the base. If it has more, the base lacks a tensor for one. */
 function checkExperts(adapter: string, { tensors }: Adapter, projections: readonly Projection[]): void {

@@ -4,6 +4,15 @@
  * checkpoint  the weights of a model directory      shard      one of the files a checkpoint is split into
  * hub cache   the folder of downloaded models       snapshot   one revision of a model there
  */
+export {
+  EMBEDDINGS,
+  HEAD,
+  changeMismatch,
+  changedShape,
+  changedWeight,
+  withTiedHead,
+  type WeightChange,
+} from './adapter-changes.ts'
 export { openFileBytes, type ByteSource } from './byte-source.ts'
 export {
   checkBase,
@@ -15,6 +24,7 @@ export {
   plainDtype,
   type BaseWeight,
 } from './base-weights.ts'
+export { createConverter } from './converter.ts'
 export { openMapped } from './mapped-file.ts'
 export { withThoughts } from './thoughts.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { createChanges, type WeightChange } from './adapter-changes.ts'
 import { writeTextAtomically } from './atomic-file.ts'
 import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
@@ -34,6 +35,8 @@ export type Adapter = AdapterConfig & {
   tensors: AdapterTensor[]
   /** One per pair of matrices with DoRA, otherwise empty. */
   magnitudes: AdapterVector[]
+  /** Weights of the base that the adapter replaces: embeddings, head and norms. */
+  changes: readonly WeightChange[]
 }
 /** A matrix as stored in the file. */
 export type StoredTensor = Omit<AdapterTensor, 'values'> & { dtype: FloatDtype; bytes: Uint8Array }
@@ -158,13 +161,21 @@ export async function readStoredAdapter(
       )
     return bytes
   }
+  const changes = createChanges(path, config, scaleOf)
   let checked = 0
   for (const [stored, entry] of file.tensors) {
+    const isChange =
+      stored.startsWith(PREFIX) &&
+      (await changes.take(stored.slice(PREFIX.length), entry, () =>
+        readFinite(stored, entry.dtype as FloatDtype),
+      ))
+    if (isChange) continue
     const match = /^base_model\.model\.(.+)\.lora_(?:([AB])\.weight|magnitude_vector)$/.exec(stored)
     const [, linear = '', side] = match ?? []
     if (!match || (side === undefined && !config.use_dora))
       throw new UnsupportedError(
-        `${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter of a linear layer`,
+        `${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter of a linear layer, ` +
+          'and modules_to_save does not name its module',
       )
     checkTensor(path, entry, FLOAT_DTYPES)
     const dtype = entry.dtype as FloatDtype
@@ -206,7 +217,8 @@ export async function readStoredAdapter(
     await setImmediate()
   }
   await partAll(path, fused, { rankOf, linears, tensors, limits })
-  if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
+  const changed = changes.finish()
+  if (tensors.length === 0 && changed.length === 0) throw new InputError(`${path}: has no tensors`)
   const names = new Set<string>()
   for (const { name } of tensors) {
     if (names.has(name))
@@ -218,7 +230,10 @@ export async function readStoredAdapter(
   const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
   return {
     baseModel: config.base_model_name_or_path ?? '',
-    lora_rank: Math.max(...tensors.map(({ name, shape }) => shape[name.endsWith('lora_A.weight') ? 0 : 1])),
+    lora_rank: Math.max(
+      0,
+      ...tensors.map(({ name, shape }) => shape[name.endsWith('lora_A.weight') ? 0 : 1]),
+    ),
     lora_alpha: config.lora_alpha,
     lora_dropout: config.lora_dropout,
     lora_target_modules: [...modules],
@@ -227,6 +242,7 @@ export async function readStoredAdapter(
     scaleOf: linear => scaleOf(fused.length > 0 ? parameterOf(linear) : linear),
     tensors,
     magnitudes,
+    changes: changed,
   }
 }
 

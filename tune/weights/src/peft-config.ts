@@ -21,6 +21,12 @@ export type AdapterConfig = Ranks & {
    * matrices.
    */
   target_parameters?: readonly string[]
+  /** Modules of the base that are trained whole, such as embed_tokens. */
+  modules_to_save?: readonly string[] | undefined
+  /** Trained rows of the embeddings. */
+  trainable_token_indices?: readonly number[] | undefined
+  /** Whether changed embeddings are the head of a tied base, too. */
+  ensure_weight_tying?: boolean | undefined
 }
 
 /** The names of an adapter's two files. */
@@ -32,19 +38,21 @@ export function adapterConfigText(config: AdapterConfig): string {
     auto_mapping: null,
     base_model_name_or_path: config.baseModel,
     bias: 'none',
+    ensure_weight_tying: config.ensure_weight_tying ?? false,
     fan_in_fan_out: false,
     inference_mode: true,
     init_lora_weights: true,
     layers_pattern: null,
     layers_to_transform: null,
     lora_dropout: config.lora_dropout,
-    modules_to_save: null,
+    modules_to_save: config.modules_to_save ?? null,
     peft_type: 'LORA',
     ...rankKeys(config),
     revision: null,
     target_modules: config.lora_target_modules,
     target_parameters: config.target_parameters ?? null,
     task_type: 'CAUSAL_LM',
+    trainable_token_indices: config.trainable_token_indices ?? null,
     use_dora: config.use_dora ?? false,
     use_rslora: config.use_rslora ?? false,
   }

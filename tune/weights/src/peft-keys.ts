@@ -49,8 +49,6 @@ const REFUSED: Readonly<Record<string, string>> = {
   kasa_config: `KaSA changes the weights of the base; ${MERGE_WITH_PEFT}`,
   layer_replication: `the adapter needs a base with repeated layers; ${MERGE_WITH_PEFT}`,
   lora_bias: `biases of LoRA matrices are not supported; ${MERGE_WITH_PEFT}`,
-  modules_to_save: `trained embeddings, heads and norms are not supported; ${MERGE_WITH_PEFT}`,
-  trainable_token_indices: `trained tokens are not supported; ${MERGE_WITH_PEFT}`,
   monteclora_config: 'MonteCLoRA samples its matrices, which is not supported; train an ordinary adapter',
   use_bdlora: `block-diagonal matrices are not supported; ${MERGE_WITH_PEFT}`,
   use_qalora: `QALoRA averages the inputs of its matrices, which is not supported; ${MERGE_WITH_PEFT}`,

@@ -17,7 +17,9 @@ test('an adapter that cannot be written fails only its own requests, and queued 
     },
     async () => undefined,
   )
-  const [bad, good, other] = [broken, stored, stored].map((one, i) => loadedOf(i, `${i}`, '', one))
+  const [bad, good, other] = [broken, stored, stored].map((one, i) =>
+    loadedOf(i, `${i}`, '', { stored: one, own: undefined }),
+  )
   if (!bad || !good || !other) throw new Error('three adapters are needed')
   const outcomes = Promise.allSettled([bad, good, bad].map(slots.acquire))
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected'])
@@ -28,7 +30,7 @@ test('an adapter that cannot be written fails only its own requests, and queued 
 
 test('rejects a request for an adapter that was unloaded after its lookup', async () => {
   const slots = createAdapterSlots({ put: async () => 0, free: () => undefined }, async () => undefined)
-  const adapter = loadedOf(0, 'guest', '', stored)
+  const adapter = loadedOf(0, 'guest', '', { stored, own: undefined })
   await slots.fillFreeSlot(adapter)
   await slots.drop(adapter)
   await expect(slots.acquire(adapter)).rejects.toThrow("The lora adapter 'guest' was unloaded")

@@ -3,7 +3,6 @@
  * least recently used one is evicted. Requests that wait for a slot are served in order, even before newer
  * requests whose adapter has one, so that none waits for ever.
  */
-import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
 import { unloadedError } from './ended.ts'
 
@@ -122,11 +121,18 @@ export function createAdapterSlots(
 }
 
 /** A loaded adapter without a slot. */
-export const loadedOf = (id: number, name: string, path: string, stored: StoredAdapter): LoadedAdapter => ({
+export const loadedOf = (
+  id: number,
+  name: string,
+  path: string,
+  { stored, own }: Pick<LoadedAdapter, 'stored' | 'own'>,
+): LoadedAdapter => ({
   id,
   name,
   path,
-  stored,
+  // The changes are in `own`, in the engine's format.
+  stored: own ? { ...stored, changes: [] } : stored,
+  own,
   rank: stored.lora_rank,
   slot: undefined,
 })

@@ -14,6 +14,7 @@ import {
   type StoredAdapter,
   type StoredTensor,
 } from '@cairn-tune/weights'
+import type { OwnWeights } from './own-weights.ts'
 
 /** A linear that adapters may modify. With experts it has one matrix per expert. */
 export type AdapterTarget = { name: string; inputs: number; outputs: number; experts?: number | undefined }
@@ -27,6 +28,8 @@ export type LoadedAdapter = {
   readonly path: string
   readonly stored: StoredAdapter
   readonly rank: number
+  /** The weights of the base that it replaces, if any. */
+  readonly own: OwnWeights | undefined
 }
 
 export type AdapterStacks = {
@@ -66,8 +69,15 @@ const modulesOf = (targets: readonly AdapterTarget[]) => [
 /** Limit for a safetensors header with one entry per tensor. */
 const MAX_HEADER_BYTES = 100_000_000
 
-/** Maximum size of an adapter's file: every linear at the maximum rank, in 64-bit numbers. */
-export function limitsOf(targets: readonly AdapterTarget[], maxRank: number): AdapterLimits {
+/**
+ * Maximum size of an adapter's file: every linear at the maximum rank, in 64-bit numbers, and the weights that it
+ * replaces.
+ */
+export function limitsOf(
+  targets: readonly AdapterTarget[],
+  maxRank: number,
+  maxChangeBytes: number,
+): AdapterLimits {
   // Gate and up of fused experts share matrices of twice the rank, half of which are zeros.
   const rank = 2 * maxRank
   const numbers = targets.reduce(
@@ -75,7 +85,7 @@ export function limitsOf(targets: readonly AdapterTarget[], maxRank: number): Ad
     0,
   )
   const experts = Math.max(0, ...targets.map(({ experts: count }) => count ?? 0))
-  return { maxBytes: 8 * numbers + MAX_HEADER_BYTES, experts }
+  return { maxBytes: 8 * numbers + maxChangeBytes + MAX_HEADER_BYTES, experts }
 }
 
 /** The reason why an adapter does not fit this base, or undefined. */

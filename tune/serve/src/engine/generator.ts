@@ -3,7 +3,6 @@
  * adapters added or removed during a step take effect before the next one.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { StoredAdapter } from '@cairn-tune/weights'
 import { createAdapterSlots, loadedOf } from './adapter-slots.ts'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
 import { asError, EndedError, unloadedError } from './ended.ts'
@@ -37,7 +36,7 @@ export type Generator = {
   /** Starts a sequence. Its listener receives tokens and the end. */
   submit(request: GeneratorRequest): void
   /** Makes an adapter available to sequences. */
-  load(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter>
+  load(name: string, path: string, adapter: Pick<LoadedAdapter, 'stored' | 'own'>): Promise<LoadedAdapter>
   /** Ends the sequences of an adapter and frees its slot. */
   unload(adapter: LoadedAdapter): Promise<void>
   readonly counts: GeneratorCounts

@@ -9,7 +9,8 @@ import { adoptAll, type PreparedProgram } from '@cairn-tune/program'
 import { createCachePages } from './cache-pages.ts'
 import { BLOCK } from './kv-blocks.ts'
 import type { AdapterStacks } from './adapters.ts'
-import { createSampler, type HeadRow } from './sampler.ts'
+import type { OwnWeights } from './own-weights.ts'
+import { createSampler, type HeadRow, type Sampler } from './sampler.ts'
 import type { Chunk } from './scheduler.ts'
 import type { Sequence, TokenReport } from './sequence.ts'
 import {
@@ -18,9 +19,12 @@ import {
   createStepPrograms,
   type AdapterKind,
   type ModelShape,
+  type StepPrograms,
 } from './step-programs.ts'
 
 type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
+
+type Pass = { sampler: Sampler; forward(rows: number, kind: AdapterKind): { size: number; run: BoundRun } }
 
 export type Stepper = {
   /** Prepares the cache, concurrently with runs, for steps that use blocks below this number. */
@@ -61,7 +65,6 @@ export function createStepper(
   stacks: AdapterStacks | undefined,
 ): Stepper {
   const { config, maxRows, maxSequences, maxModelLen } = model
-  const programs = createStepPrograms(engine, model)
   const tableWidth = Math.ceil(maxModelLen / BLOCK)
   const ints = {
     ids: new Int32Array(maxRows),
@@ -112,14 +115,38 @@ export function createStepper(
     'out:hidden': hidden,
   }
 
-  const sampler = createSampler(engine, programs, config.vocab_size, { ...shared, hidden })
-  const forwards = new Map<PreparedProgram, BoundRun>()
+  /** Programs by what adapters with weights of their own may change: number of tokens, and a tied head. */
+  const programsByShape = new Map<string, StepPrograms>()
+  function programsOf(shape: ModelShape): StepPrograms {
+    const { vocab_size: vocabSize, tie_word_embeddings: isTied } = shape.config
+    const key = `${vocabSize} ${isTied}`
+    const made = programsByShape.get(key) ?? createStepPrograms(engine, shape)
+    programsByShape.set(key, made)
+    return made
+  }
 
-  function forward(rows: number, kind: AdapterKind): { size: number; run: BoundRun } {
-    const { size, prepared } = programs.forward(rows, kind)
-    const run = forwards.get(prepared) ?? prepared.bind(shared)
-    forwards.set(prepared, run)
-    return { size, run }
+  /** Forward pass and sampler over the base's weights, or with those that an adapter replaces. */
+  function createPass(shape: ModelShape, own: ReadonlyMap<string, DeviceBuffer>): Pass {
+    const programs = programsOf(shape)
+    const buffers = { ...shared, ...Object.fromEntries(own) }
+    const runs = new Map<PreparedProgram, BoundRun>()
+    return {
+      sampler: createSampler(engine, programs, shape.config.vocab_size, { ...buffers, hidden }),
+      forward(rows, kind) {
+        const { size, prepared } = programs.forward(rows, kind)
+        const run = runs.get(prepared) ?? prepared.bind(buffers)
+        runs.set(prepared, run)
+        return { size, run }
+      },
+    }
+  }
+  const basePass = createPass(model, new Map())
+  const ownPasses = new WeakMap<OwnWeights, Pass>()
+  function passOf(own: OwnWeights | undefined): Pass {
+    if (!own) return basePass
+    const pass = ownPasses.get(own) ?? createPass(own.shape, own.weights)
+    ownPasses.set(own, pass)
+    return pass
   }
 
   /** Fills the inputs of the forward pass. Returns the rows whose hidden states become tokens. */
@@ -158,7 +185,15 @@ export function createStepper(
     return wanted
   }
 
+  /** Rows of adapters with weights of their own run in passes of their own, one after another. */
   async function runStep(chunks: readonly Chunk[]): Promise<StepResult[]> {
+    const groups = Map.groupBy(chunks, ({ sequence }) => sequence.adapter?.own)
+    const results: StepResult[] = []
+    for (const [own, group] of groups) results.push(...(await runPass(passOf(own), group)))
+    return results
+  }
+
+  async function runPass({ forward, sampler }: Pass, chunks: readonly Chunk[]): Promise<StepResult[]> {
     const rows = chunks.reduce((sum, { count }) => sum + count, 0)
     const { size, run } = forward(rows, kindOf(chunks))
     const wanted = layOut(chunks, size)

@@ -47,12 +47,13 @@ const seconds = () => Math.floor(Date.now() / 1000)
 function findModel(
   { model, adapters }: App,
   name: string | null | undefined,
-): Pick<ReplyContext, 'name' | 'adapter'> {
+): { model: ServedModel; target: Pick<ReplyContext, 'name' | 'adapter'> } {
   const [base = ''] = model.names
-  if (!name || model.names.includes(name)) return { name: name || base, adapter: undefined }
-  const adapter = adapters.find(name)
-  if (!adapter) throw unknownModel(name)
-  return { name, adapter }
+  if (!name || model.names.includes(name))
+    return { model, target: { name: name || base, adapter: undefined } }
+  const found = adapters.find(name)
+  if (!found) throw unknownModel(name)
+  return { model: found.model, target: { name, adapter: found.adapter } }
 }
 
 /** Runs a request that may ask for a stream. Aborts it when the client leaves. */
@@ -82,25 +83,25 @@ const ofChat = { maxValues: BODY_LIMITS.valuesOfChat }
 
 const handleCompletion: Handler = async (app, request, response) => {
   const body = await readBody(request, completionRequest)
-  const target = findModel(app, body.model)
+  const { model, target } = findModel(app, body.model)
   await answer(body, response, (signal, send) =>
-    complete(app.model, body, { id: `cmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
+    complete(model, body, { id: `cmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
   )
 }
 
 const handleChat: Handler = async (app, request, response) => {
   const body = await readBody(request, chatRequest, ofChat)
-  const target = findModel(app, body.model)
+  const { model, target } = findModel(app, body.model)
   await answer(body, response, (signal, send) =>
-    chat(app.model, body, { id: `chatcmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
+    chat(model, body, { id: `chatcmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
   )
 }
 
 const handleResponse: Handler = async (app, request, response) => {
   const body = await readBody(request, responsesRequest, ofChat)
-  const target = findModel(app, body.model)
+  const { model, target } = findModel(app, body.model)
   await answer(body, response, (signal, send) =>
-    respond(app.model, body, { id: `resp_${randomUUID()}`, created: seconds(), ...target, signal }, send),
+    respond(model, body, { id: `resp_${randomUUID()}`, created: seconds(), ...target, signal }, send),
   )
 }
 
@@ -145,14 +146,12 @@ const handleUnload: Handler = async ({ adapters, log }, request, response) => {
 
 const handleTokenize: Handler = async (app, request, response) => {
   const body = await readBody(request, tokenizeRequest, ofChat)
-  findModel(app, body.model)
-  sendJson(response, 200, await tokenize(app.model, body))
+  sendJson(response, 200, await tokenize(findModel(app, body.model).model, body))
 }
 
 const handleDetokenize: Handler = async (app, request, response) => {
   const body = await readBody(request, detokenizeRequest)
-  findModel(app, body.model)
-  sendJson(response, 200, await detokenize(app.model, body))
+  sendJson(response, 200, await detokenize(findModel(app, body.model).model, body))
 }
 
 const handlePing: Handler = (_, __, response) => sendText(response, 200, '')

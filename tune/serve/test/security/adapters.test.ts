@@ -151,9 +151,35 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
   'a configuration with a bias of B': [configured({ lora_bias: true }), 'lora_bias'],
   'a module to save': [added('base_model.model.lm_head.modules_to_save.weight', [8, 8]), 'not a matrix'],
   'a configuration with modules to save': [configured({ modules_to_save: ['lm_head'] }), 'modules_to_save'],
+  'embeddings of another width': [
+    added('base_model.model.model.embed_tokens.weight', [300, 3]),
+    'trained on another base',
+  ],
+  'embeddings of more tokens than its head': [
+    added('base_model.model.model.embed_tokens.weight', [300, inputs]),
+    'embeddings of 300 tokens, but a head of',
+  ],
+  'a norm of another size': [
+    files => {
+      configured({ modules_to_save: ['norm'] })(files)
+      added('base_model.model.model.norm.weight', [3])(files)
+    },
+    'trained on another base',
+  ],
+  'trained tokens without their ids': [
+    added('base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta', [2, inputs]),
+    'no trainable_token_indices',
+  ],
+  'a trained token that the base does not have': [
+    files => {
+      configured({ trainable_token_indices: [0, 9999] })(files)
+      added('base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta', [2, inputs])(files)
+    },
+    'changes token 9999',
+  ],
   'embeddings of an adapter': [
     added('base_model.model.model.embed_tokens.lora_embedding_A', [4, 8]),
-    'not a',
+    'has one of the two LoRA matrices of model.embed_tokens.weight',
   ],
   'a linear that the model does not have': [
     files => {

@@ -45,6 +45,7 @@ export async function exportGgufAdapter(
     tensors: found,
     scaleOf,
     magnitudes,
+    changes,
   } = await readAdapter(
     directory,
     weights.map(({ name }) => ({ name: name.replace(/\.weight$/, '') })),
@@ -52,6 +53,11 @@ export async function exportGgufAdapter(
   if (magnitudes.length > 0)
     throw new UnsupportedError(
       `${directory}: llama.cpp does not support DoRA; merge the adapter and export the merged model`,
+    )
+  if (changes.length > 0)
+    throw new UnsupportedError(
+      `${directory}: llama.cpp does not support adapters that replace ${changes[0]?.weight}; ` +
+        'merge the adapter and export the merged model',
     )
   const shapes = new Map(weights.flatMap(matricesOf).map(({ name, shape }) => [name, shape]))
   const first = found.find(({ name }) => name.endsWith(DOWN))
