@@ -15,7 +15,7 @@ test('converts five megabytes of links off the event loop, with the same result'
   const looking = (async () => {
     for (; !working.signal.aborted; turns++) await setImmediate()
   })()
-  const page = await readablePage({ html, base: BASE }, working.signal)
+  const page = await readablePage({ html, base: BASE }, working.signal, 120_000)
   working.abort()
   await looking
   // On the event loop it would take one or two turns.

@@ -3,13 +3,15 @@
  * second.
  */
 import { runInProcess } from '@cairn/log/run-in-process'
-import { htmlToText } from './html-text.ts'
 
 export type HtmlJob = { html: string; base: string }
 export type ReadablePage = { title: string; text: string }
 
-/** Length in characters below which starting a process takes longer than the conversion. */
-const SMALL = 64 * 1024
+/**
+ * Maximum length in characters that is converted on the event loop. Even a hostile page of this length takes
+ * less than a fifth of a second.
+ */
+export const SMALL_PAGE = 16 * 1024
 const TIME_LIMIT_MS = 10_000
 
 export async function readablePage(
@@ -17,7 +19,10 @@ export async function readablePage(
   signal: AbortSignal,
   timeLimitMs = TIME_LIMIT_MS,
 ): Promise<ReadablePage> {
-  if (job.html.length < SMALL) return htmlToText(job.html, job.base)
+  if (job.html.length <= SMALL_PAGE) {
+    const { htmlToText } = await import('./html-text.ts')
+    return htmlToText(job.html, job.base)
+  }
   let page: ReadablePage | undefined
   const script = new URL('./html-worker.ts', import.meta.url)
   await runInProcess<ReadablePage>(script, job, { timeLimitMs, signal }, made => {
