@@ -5,12 +5,14 @@
  */
 import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
-import { board } from './coordination/board.ts'
+import { board } from './board/capability.ts'
 import { budgets } from './budgets/capability.ts'
 import { codeRuns } from './code/capability.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
 import { workers } from './coordination/capability.ts'
+import { tasks } from './tasks/capability.ts'
+import { worker } from './worker/capability.ts'
 import { fireTimers } from './coordination/timers.ts'
 import { experts } from './experts/capability.ts'
 import { goalContinuation, goalGrading } from './goals/capability.ts'
@@ -51,8 +53,11 @@ export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Pr
       commands,
       // An accepted report ends the round as completed, also when the budget below is exhausted.
       research(runner, claimed),
-      // As a report: a worker that has completed its task is not ended by its budget.
+      // Calls that wait for workers are closed before the next call; tools of tasks follow those of workers.
       workers(runner, claimed),
+      tasks(runner, claimed),
+      // As a report: a worker that has completed its work is not ended by its budget.
+      worker(runner, claimed),
       // Below what ends a turn as completed, above the goals, whose own budgets end it as exhausted as well.
       budgets(claimed),
       // News are written before each call, after the deadline that the budgets set at the first one.

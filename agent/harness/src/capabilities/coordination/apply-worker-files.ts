@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../../tools/tool.ts'
 import type { Sides } from './merge-files.ts'
-import { ownWorker } from './own-worker.ts'
+import { ownWorker } from './owned.ts'
 import type { SpawnContext } from './spawn-context.ts'
 import { decideAll, keepMerges, putAll } from './take-over.ts'
 

@@ -5,7 +5,7 @@ import { reportOf } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool } from '../../tools/tool.ts'
-import { ownWorker } from './own-worker.ts'
+import { ownWorker } from './owned.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
 const SHOWN = 50

@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { cutAt } from '@cairn/protocol'
-import { ownTask } from './own-task.ts'
-import { ownWorker } from './own-worker.ts'
+import { ownTask, ownWorker } from './owned.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
 const Parameters = z.strictObject({

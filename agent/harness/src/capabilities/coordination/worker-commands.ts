@@ -3,7 +3,7 @@ import { composeChildEnd, isTreeMoved, syntheticMessage } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../../tools/tool.ts'
-import { ownWorker } from './own-worker.ts'
+import { ownWorker } from './owned.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
 const ended = (worker_id: string): ToolOutcome => ({

@@ -6,10 +6,17 @@ import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../../tools/tool.ts'
-import { shareBudget } from './budget.ts'
-import type { SpawnContext } from './spawn-context.ts'
-import { ChildParameters, type SpawnInput, goalKey, planOf, refusedSpawn, spawnProblem } from './spawn.ts'
-import { describeAgents } from './spawn-worker.ts'
+import { shareBudget } from '../coordination/budget.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
+import {
+  ChildParameters,
+  type SpawnInput,
+  goalKey,
+  planOf,
+  refusedSpawn,
+  spawnProblem,
+} from '../coordination/spawn.ts'
+import { describeAgents } from '../coordination/spawn-worker.ts'
 
 const MAX_ATTEMPTS = 5
 const MAX_DEPENDENCIES = 16

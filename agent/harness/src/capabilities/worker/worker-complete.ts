@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Position } from '../../turn/position.ts'
-import type { SpawnContext } from './spawn-context.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 
 const Parameters = z.strictObject({
   summary: z.string().trim().min(1).max(100_000),

@@ -4,7 +4,7 @@
  */
 import type { EventWithRows } from '@cairn/log'
 import { boardUpdate, composeUpdate } from '@cairn/sessions'
-import { createSpawnContext } from './spawn-context.ts'
+import { createSpawnContext } from '../coordination/spawn-context.ts'
 import type { Capability, Claimed } from '../../turn/capability.ts'
 import type { TurnContext } from '../../turn/context.ts'
 import type { RunnerDeps } from '../../runner-deps.ts'

@@ -2,7 +2,7 @@
 import { NOTE_TYPES, noteId } from '@cairn/log'
 import { admit, BOARD_WINDOW_MS, boardNote, isLive, lineOf } from '@cairn/sessions'
 import { z } from 'zod'
-import type { SpawnContext } from './spawn-context.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../../tools/tool.ts'
 

@@ -12,8 +12,8 @@ import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../../tools/tool.ts'
-import { ownTask } from './own-task.ts'
-import type { SpawnContext } from './spawn-context.ts'
+import { ownTask } from '../coordination/owned.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 
 const SHOWN = 50
 const GOAL_CHARS = 200

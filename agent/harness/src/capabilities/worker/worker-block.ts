@@ -3,13 +3,13 @@
  * session meanwhile, and the answer is the call's result.
  */
 import type { Link } from '@cairn/log'
-import { BLOCK_TOOL, type Block, type Tasks } from '@cairn/state'
+import { BLOCK_TOOL, type Block } from '@cairn/state'
 import { closeItem, sessionResumed, taskBlocked } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'
 import type { Linked, Tool } from '../../tools/tool.ts'
 import type { Position } from '../../turn/position.ts'
-import type { SpawnContext } from './spawn-context.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 
 const Parameters = z.strictObject({
   reason: z.string().trim().min(1).max(2000).describe('what you need, and why; they read nothing else'),
@@ -88,6 +88,3 @@ export function unblockedByMessage(link: Link | null, tool_call_id: string): Lin
     ],
   }
 }
-
-/** Blocks of this session's own tasks that no person was asked about yet. */
-export const unasked = ({ blocked }: Tasks): Tasks['blocked'] => blocked.filter(({ asked }) => !asked)
