@@ -121,16 +121,7 @@ function namedBy(product: Product, pkg: string): string[] {
 }
 
 /** Packages in which modules may still import each other's types in a cycle. */
-const withTypeCycles = new Set([
-  'harness',
-  'log',
-  'models',
-  'sandbox',
-  'scripted-model',
-  'sessions',
-  'serve',
-  'weights',
-])
+const withTypeCycles = new Set(['log', 'serve', 'weights'])
 
 const isRelative = (specifier: string) => specifier.startsWith('.') || specifier.startsWith('/')
 

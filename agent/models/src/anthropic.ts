@@ -6,7 +6,8 @@ import { anthropicBody, type AnthropicSettings } from './anthropic-request.ts'
 import { readEvents } from './event-stream.ts'
 import { fromConnection, fromServer, invalidAnswer, say, type CallSite } from './model-errors.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
-import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
+import type { Fetch } from './plain-fetch.ts'
+import { createTransport, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
 export type AnthropicOptions = {
   /** The operator's name of the provider, for messages. */

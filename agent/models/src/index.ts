@@ -9,6 +9,7 @@ export { startCallTimeout } from './call-timeout.ts'
 export { callWatched, type WatchedDeps } from './call-watched.ts'
 export { contextWindowOf, type Cost, costOf } from './catalog.ts'
 export { jsonWithin } from './json-answer.ts'
+export type { Fetch } from './plain-fetch.ts'
 export {
   type ModelAnswer,
   type ModelChunk,
@@ -22,4 +23,4 @@ export {
 export { createModels, type Models, type ResolvedModel, type Upstream, upstreamOf } from './registry.ts'
 export { schemaText } from './schema-text.ts'
 export { watchSilence } from './silence.ts'
-export { createTransport, type Fetch, limitRefusals, proxySettings } from './transport.ts'
+export { createTransport, limitRefusals, proxySettings } from './transport.ts'

@@ -15,7 +15,8 @@ import {
 import { openAIAnswer } from './openai-answer.ts'
 import { openAIBody, type OpenAIDialect } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
-import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
+import type { Fetch } from './plain-fetch.ts'
+import { createTransport, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
 /** Makes the SDK send a text body unchanged. */
 const JSON_BODY = { 'content-type': 'application/json' }

@@ -6,7 +6,8 @@
 import type { Duplex, Readable } from 'node:stream'
 import zlib from 'node:zlib'
 import { type Dispatcher, fetch as undiciFetch } from 'undici'
-import type { Fetch } from './transport.ts'
+
+export type Fetch = typeof globalThis.fetch
 
 /** Statuses without a body (Fetch standard, null body status). */
 const BODILESS = [101, 204, 205, 304]

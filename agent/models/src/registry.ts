@@ -6,7 +6,6 @@ import type { Config, ProviderConfig, Rates } from '@cairn/protocol'
 import type { AnthropicOptions } from './anthropic.ts'
 import { contextWindowOf } from './catalog.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
-import { loadedOnUse } from './loaded-on-use.ts'
 import { proxySettings } from './transport.ts'
 
 export type ResolvedModel = {
@@ -184,3 +183,20 @@ function keyName(config: ProviderConfig): string | undefined {
 
 const misconfigured = (message: string): ModelError =>
   new ModelError('configuration', message, { retryable: false })
+
+/**
+ * A provider whose code is loaded with its first call: each vendor's SDK takes some 10 MB, and most services
+ * use one vendor.
+ */
+function loadedOnUse(load: () => Promise<ModelProvider>): ModelProvider {
+  let loading: Promise<ModelProvider> | null = null
+  return {
+    async call(request, onChunk, signal) {
+      loading ??= load()
+      return (await loading).call(request, onChunk, signal)
+    },
+    async close() {
+      await (await loading)?.close?.()
+    },
+  }
+}

@@ -5,9 +5,8 @@
  */
 import { EnvHttpProxyAgent } from 'undici'
 import { MAX_REFUSAL_BYTES } from './answer-limits.ts'
-import { createPlainFetch } from './plain-fetch.ts'
+import { createPlainFetch, type Fetch } from './plain-fetch.ts'
 
-export type Fetch = typeof globalThis.fetch
 export type Transport = { fetch: Fetch; close(): Promise<void> }
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string }
 

@@ -10,7 +10,7 @@ import {
 } from '../src/answer-limits.ts'
 import { createOpenAI } from '../src/openai.ts'
 import type { ModelProvider } from '../src/provider.ts'
-import type { Fetch } from '../src/transport.ts'
+import type { Fetch } from '../src/plain-fetch.ts'
 import { ask, outcome } from './wire-server.ts'
 
 const openai = (fetch: Fetch): ModelProvider =>

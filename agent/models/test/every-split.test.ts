@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { createAnthropic } from '../src/anthropic.ts'
 import { createOpenAI } from '../src/openai.ts'
 import type { ModelProvider } from '../src/provider.ts'
-import type { Fetch } from '../src/transport.ts'
+import type { Fetch } from '../src/plain-fetch.ts'
 import { ask, outcome, piecewise, wire, withCrlf, type AnswerOutcome } from './wire-server.ts'
 
 const openai = (fetch: Fetch): ModelProvider =>

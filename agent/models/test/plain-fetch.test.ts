@@ -4,8 +4,7 @@ import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { Agent, fetch as undiciFetch } from 'undici'
-import { createPlainFetch } from '../src/plain-fetch.ts'
-import type { Fetch } from '../src/transport.ts'
+import { createPlainFetch, type Fetch } from '../src/plain-fetch.ts'
 import { serve } from './local-server.ts'
 
 const dispatcher = new Agent()

@@ -1,7 +1,7 @@
 /** A model server reduced to its bytes: answers with the given pieces of a body, one network read each. */
 import { readFileSync } from 'node:fs'
 import { type ModelChunk, type ModelProvider, type ModelRequest, ModelError } from '../src/provider.ts'
-import type { Fetch } from '../src/transport.ts'
+import type { Fetch } from '../src/plain-fetch.ts'
 
 /** Streams written after the documented protocols, one file per shape. */
 export const wire = (name: string): Uint8Array =>

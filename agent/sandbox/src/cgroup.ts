@@ -13,21 +13,11 @@ import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
 import type { SandboxLimits } from './sandbox.ts'
-import type { ContainedProcesses, ProcessContainer } from './process-container.ts'
+import type { Cgroup, ContainedProcesses, ProcessContainer } from './process-container.ts'
 import { identify, signalExactly, signalProcess, until } from './processes.ts'
 
 type Controller = 'memory' | 'pids' | 'cpu'
 export type CgroupHome = { path: string; controllers: ReadonlySet<Controller> }
-/** One command's group. */
-export type Cgroup = {
-  /** A command line that joins the group and then executes `argv`. */
-  join(argv: readonly string[]): readonly string[]
-  members(): number[]
-  /** The memory limit at which the kernel ended it; null: it did not. */
-  outOfMemory(): boolean
-  kill(): void
-  gone(): Promise<void>
-}
 
 const CONTROLLERS: readonly Controller[] = ['memory', 'pids', 'cpu']
 const read = (...path: string[]): string => readFileSync(join(...path), 'utf8').trim()

@@ -3,7 +3,15 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
 import { asError } from '@cairn/protocol'
-import type { Sandbox, SandboxLimits, SandboxProcess, SandboxSpec, Exit, SpawnOptions } from './sandbox.ts'
+import type {
+  Sandbox,
+  SandboxLimits,
+  SandboxProcess,
+  SandboxSpec,
+  Exit,
+  SpawnOptions,
+  Watch,
+} from './sandbox.ts'
 import { surviveBrokenPipes } from './broken-pipes.ts'
 import { type ContainerKind, containerArguments } from './container-arguments.ts'
 import { type Engine, removeContainer } from './container-engine.ts'
@@ -12,7 +20,7 @@ import { createProcessSupervisor, type ProcessSupervisor } from './container-sup
 import { behindForwarder, PROXY_VARIABLES } from './forwarder.ts'
 import { limited } from './limits.ts'
 import { identify, isRunning, type ProcessId, signalGroup } from './processes.ts'
-import type { Watch, Watchdog } from './watchdog.ts'
+import type { Watchdog } from './watchdog.ts'
 
 export type ContainerParts = {
   engine: Engine

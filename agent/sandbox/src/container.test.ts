@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { containerArguments, type ContainerView } from './container-arguments.ts'
 import { engineEnvironment, readContainers } from './container-engine.ts'
 import { environmentMessage, readOutcome } from './container-init.ts'
-import { checkProbe } from './container-probe.ts'
+import { checkProbe } from './choose-container.ts'
 import { narrowedProfile } from './container-seccomp.ts'
 
 function makeWorkspace(): string {

@@ -18,5 +18,5 @@ export {
   type SandboxProcess,
   type SandboxProvider,
   type SandboxSpec,
+  type Watch,
 } from './sandbox.ts'
-export type { Watch } from './watchdog.ts'

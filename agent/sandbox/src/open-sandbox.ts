@@ -1,14 +1,22 @@
 /** Assembles a sandbox from a process container, limits, a control group if available, and the watchdog. */
 import { spawn } from 'node:child_process'
-import type { Sandbox, SandboxLimits, SandboxProcess, SandboxSpec, Exit, SpawnOptions } from './sandbox.ts'
-import { type Cgroup, type CgroupHome, makeCgroup } from './cgroup.ts'
+import type {
+  Sandbox,
+  SandboxLimits,
+  SandboxProcess,
+  SandboxSpec,
+  Exit,
+  SpawnOptions,
+  Watch,
+} from './sandbox.ts'
+import { type CgroupHome, makeCgroup } from './cgroup.ts'
 import { surviveBrokenPipes } from './broken-pipes.ts'
 import { behindForwarder, PROXY_VARIABLES } from './forwarder.ts'
-import { type ContainedProcesses, type ProcessContainer, type Leader } from './process-container.ts'
+import type { Cgroup, ContainedProcesses, Leader, ProcessContainer } from './process-container.ts'
 import { limited } from './limits.ts'
 import { signalProcess } from './processes.ts'
 import { SERVICE_VARIABLE } from './service-folder.ts'
-import { type Watch, type Watchdog, watchUsage } from './watchdog.ts'
+import { type Watchdog, watchUsage } from './watchdog.ts'
 
 export type SandboxParts = {
   holder: ProcessContainer

@@ -1,6 +1,16 @@
 /** How the processes of a sandbox are kept together. The kinds differ in what a command can do to escape. */
 import type { ChildProcess } from 'node:child_process'
-import type { Cgroup } from './cgroup.ts'
+
+/** The control group of one command. */
+export type Cgroup = {
+  /** A command line that joins the group and then executes `argv`. */
+  join(argv: readonly string[]): readonly string[]
+  members(): number[]
+  /** The memory limit at which the kernel ended it; null: it did not. */
+  outOfMemory(): boolean
+  kill(): void
+  gone(): Promise<void>
+}
 
 export type ContainedProcesses = {
   /** The current processes of the command, without the container's own; stops after `most`. */

@@ -9,7 +9,6 @@
  */
 import type { Readable, Writable } from 'node:stream'
 import type { Config } from '@cairn/protocol'
-import type { Watch } from './watchdog.ts'
 
 export type SandboxLimits = Pick<
   Config['sandbox'],
@@ -21,6 +20,9 @@ export type Bind = { from: string; to: string; writable: boolean }
 
 /** `socket`: of its proxy; the sandbox then has only 127.0.0.1:3128 and the variables that name it. */
 export type SandboxNetwork = 'none' | 'open' | { socket: string }
+
+/** A reason to end what is watched; null: none. */
+export type Watch = () => Promise<string | null> | string | null
 
 export type SandboxSpec = {
   /** `cairn-<session id>-<purpose>`; identifies the remains of a sandbox after a crash. */

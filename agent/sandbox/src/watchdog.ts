@@ -3,11 +3,9 @@
  * a caller wants watched. One loop for all commands, which uses at most a tenth of the time.
  */
 import { readFileSync } from 'node:fs'
-import type { SandboxLimits } from './sandbox.ts'
+import type { SandboxLimits, Watch } from './sandbox.ts'
 import type { ContainedProcesses } from './process-container.ts'
 
-/** A reason to end what is watched; null: none. */
-export type Watch = () => Promise<string | null> | string | null
 export type Watchdog = {
   /** Calls `end` once, with the reason; returns a function that stops watching. */
   add(watch: Watch, end: (reason: string) => void): () => void

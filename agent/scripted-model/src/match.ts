@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Scenario, ScenarioAnswer, ScenarioRule } from './scenario.ts'
+import type { Facts, PastCall } from './template.ts'
 
 const Part = z.looseObject({ type: z.string(), text: z.string().optional() })
 const Content = z.union([z.string(), z.array(Part)]).nullish()
@@ -36,27 +37,6 @@ export const ChatRequest = z.looseObject({
     .nullish(),
 })
 export type ChatRequest = z.infer<typeof ChatRequest>
-
-type PastCall = { name: string; arguments: string; result: string | undefined }
-/** The facts about a conversation that rules can test. */
-export type Facts = {
-  model: string
-  system: string
-  user: string
-  /** All user messages since the last answer, one per line. */
-  said: string
-  /** Number of user messages. */
-  turn: number
-  /** Number of answers since the last user message. */
-  step: number
-  toolCalls: number
-  tools: readonly string[]
-  schema: string | undefined
-  /** Every call of the conversation, in order. */
-  calls: readonly PastCall[]
-  /** The results at the end of the conversation; none if a user message came last. */
-  results: readonly { name: string; content: string }[]
-}
 
 export function factsOf(request: ChatRequest): Facts {
   const { messages } = request

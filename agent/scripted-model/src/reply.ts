@@ -1,8 +1,8 @@
 /**
  * A rule's answer as chunks of OpenAI's stream: pure, so that the same request always yields the same bytes.
  */
-import { fill, fillText } from './template.ts'
-import { scriptedCallId, type ChatRequest, type Choice, type Facts } from './match.ts'
+import { type Facts, fill, fillText } from './template.ts'
+import { scriptedCallId, type ChatRequest, type Choice } from './match.ts'
 import type { Scenario, ScenarioAnswer } from './scenario.ts'
 
 type Json = Record<string, unknown>

@@ -1,5 +1,25 @@
 /** `{{placeholders}}` in a scenario: parts of the conversation, inserted into texts and tool arguments. */
-import type { Facts } from './match.ts'
+
+export type PastCall = { name: string; arguments: string; result: string | undefined }
+/** The facts about a conversation that rules can test. */
+export type Facts = {
+  model: string
+  system: string
+  user: string
+  /** All user messages since the last answer, one per line. */
+  said: string
+  /** Number of user messages. */
+  turn: number
+  /** Number of answers since the last user message. */
+  step: number
+  toolCalls: number
+  tools: readonly string[]
+  schema: string | undefined
+  /** Every call of the conversation, in order. */
+  calls: readonly PastCall[]
+  /** The results at the end of the conversation; none if a user message came last. */
+  results: readonly { name: string; content: string }[]
+}
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
 /** `root.path.to.value:60`; the number truncates longer values. */

@@ -25,7 +25,7 @@ import { skills } from './skills/capability.ts'
 import { rereadSkills } from './skills/catalogue.ts'
 import { titles } from './titles/capability.ts'
 import type { AskSettings, Capability, Claimed } from '../turn/capability.ts'
-import type { Asking } from '../turn/next-step.ts'
+import type { Asking } from '../turn/asks.ts'
 import type { Position } from '../turn/position.ts'
 import type { RunnerDeps } from '../runner-deps.ts'
 

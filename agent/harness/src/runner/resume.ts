@@ -18,8 +18,7 @@ import { ConfigurationError, setUpAgent } from '../governance/agent.ts'
 import type { RunnerDeps } from '../runner-deps.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 import { atRest, cameMeanwhile, type Rest } from '../turn/at-rest.ts'
-import type { Capability, Claimed, ClaimWork } from '../turn/capability.ts'
-import type { TurnContext } from '../turn/context.ts'
+import type { Capability, Claimed, ClaimWork, Turn } from '../turn/capability.ts'
 import { makeFolders, writtenBy } from '../turn/folders.ts'
 import { Draining, type Lease } from '../turn/lease.ts'
 import { runTurn } from '../turn/run-turn.ts'
@@ -178,7 +177,7 @@ function followUp({ runner, claimed, capabilities }: Resumed): void {
 }
 
 /** Prepares a turn: the agent as its capabilities set it up, its tools and its folders. */
-async function prepareTurn({ runner, claimed, capabilities }: Resumed): Promise<TurnContext> {
+async function prepareTurn({ runner, claimed, capabilities }: Resumed): Promise<Turn> {
   const { store, models, config, clock, random, newId, redact, streamRedactor, shutdown } = runner
   const { session, lease, log, report } = claimed
   const made = claimed.makeFolders()

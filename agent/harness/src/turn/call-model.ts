@@ -7,6 +7,7 @@ import { CommitRefused } from '@cairn/log'
 import { asError, type EventDraft } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '@cairn/models/backoff'
 import { sleep } from '@cairn/models/clock'
+import type { Turn } from './capability.ts'
 import { LeaseLost } from './lease.ts'
 import {
   type ModelAnswer,
@@ -19,7 +20,6 @@ import {
   type ResolvedModel,
   watchSilence,
 } from '@cairn/models'
-import type { TurnContext } from './context.ts'
 import { writeDeltas } from './deltas.ts'
 import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../events.ts'
 import type { Reminder } from './next-step.ts'
@@ -38,7 +38,7 @@ export type IterationCall = {
  * Calls until an answer is in the log, or until a command arrived that takes priority. Returns the failure
  * that remained after all retries; null: success.
  */
-export async function callModel(turn: TurnContext, call: IterationCall): Promise<ModelError | null> {
+export async function callModel(turn: Turn, call: IterationCall): Promise<ModelError | null> {
   const { log, lease, clock, limits } = turn
   let before = call.before
   for (let attempt = 0; ; attempt++) {
@@ -77,7 +77,7 @@ export async function callModel(turn: TurnContext, call: IterationCall): Promise
  * Commits the start of an attempt; false if a command, or a skill to expand, came first and must be handled
  * first.
  */
-async function begin(turn: TurnContext, events: readonly EventDraft[], model: string): Promise<boolean> {
+async function begin(turn: Turn, events: readonly EventDraft[], model: string): Promise<boolean> {
   const { log } = turn
   for (;;) {
     try {
@@ -94,7 +94,7 @@ async function begin(turn: TurnContext, events: readonly EventDraft[], model: st
   }
 }
 
-const hasDeltas = async ({ store, log, lease }: TurnContext): Promise<boolean> => {
+const hasDeltas = async ({ store, log, lease }: Turn): Promise<boolean> => {
   const asked = log.position().request
   return asked !== null && (await store.read(lease.session_id, asked.id, 1, ['llm.delta'])).length > 0
 }
@@ -105,14 +105,14 @@ type IterationRef = { turn_id: string; iteration_index: number }
  * A runner that was suspended after its llm.request may find that another one has answered it: the lease is
  * lost although no notification arrived. What it would send contains calls without results.
  */
-function stillOurs({ log, lease }: TurnContext): void {
+function stillOurs({ log, lease }: Turn): void {
   const { answering, open } = log.position().conversation
   if (answering && open.length === 0) return
   lease.end(new LeaseLost('another runner has answered the llm.request of this one'))
   lease.signal.throwIfAborted()
 }
 
-async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void> {
+async function answerOnce(turn: Turn, call: IterationCall): Promise<void> {
   const { log, clock, setup } = turn
   stillOurs(turn)
   const place = { turn_id: call.turn_id, iteration_index: call.iteration_index }
@@ -172,7 +172,7 @@ type Streamed = {
  * of the lease.
  */
 async function stream(
-  turn: TurnContext,
+  turn: Turn,
   served: ResolvedModel,
   place: IterationRef,
   run: (onChunk: (chunk: ModelChunk) => void, signal: AbortSignal) => Promise<ModelAnswer>,

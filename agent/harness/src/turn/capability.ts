@@ -20,9 +20,9 @@ import type { ModelError } from '@cairn/models'
 import type { Logger } from '@cairn/models/logger'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Asking, Asks, FinishReason } from './asks.ts'
 import type { TurnContext } from './context.ts'
 import type { Folders } from './folders.ts'
-import type { FinishReason } from './next-step.ts'
 import type { Position } from './position.ts'
 import type { SessionLog } from './session-log.ts'
 
@@ -44,18 +44,6 @@ export type ClaimWork = {
   isDue(position: Position): boolean
   /** Ends with the lease released, or with `draining`: then another runner continues. */
   act(claimed: Claimed): Promise<'done' | 'draining'>
-}
-
-/** What a capability wants, decided from the position alone: pure, with its settings bound. */
-export type Asks<D> = {
-  first?(position: Position): D | null
-  at_rest?(position: Position): FinishReason | null
-  /** The turn is over although the model could be called again. */
-  isOver?(position: Position): FinishReason | null
-  /** The next call has no tools and must answer. */
-  isLast?(position: Position): boolean
-  before_request?(position: Position, request: { with_tools: boolean }): D | null
-  at_end?(position: Position, reason: FinishReason): D | null
 }
 
 /** What a capability adds to the last commit of a turn: before and after the turn's own events. */
@@ -110,4 +98,14 @@ export type Capability<D = unknown> = {
   tools?(setup: AgentSetup, given: readonly Tool[]): readonly Tool[]
   /** Background work after the session's turn; null: none. Never rejects. */
   afterTurn?(claimed: Claimed): Promise<void> | null
+}
+
+/** A turn with its capabilities. A capability is given the context alone. */
+export type Turn = TurnContext & {
+  /** The agent's capabilities, in the order in which they are asked. */
+  capabilities: readonly Capability[]
+  /** The same table as the decision sees it. */
+  asking: readonly Asking[]
+  /** Whether something in the log goes before the next model call. */
+  goesFirst: (position: Position) => boolean
 }

@@ -7,9 +7,6 @@ import type { Lease } from './lease.ts'
 import type { Logger } from '@cairn/models/logger'
 import type { Models } from '@cairn/models'
 import type { FindTool, Tool } from '../tools/tool.ts'
-import type { Capability } from './capability.ts'
-import type { Asking } from './next-step.ts'
-import type { Position } from './position.ts'
 import type { SessionLog } from './session-log.ts'
 
 export type TurnContext = {
@@ -24,12 +21,6 @@ export type TurnContext = {
   /** Tools of MCP servers may change within a turn. */
   tools(): readonly Tool[]
   findTool: FindTool
-  /** The agent's capabilities, in the order in which they are asked. */
-  capabilities: readonly Capability[]
-  /** The same table as the decision sees it. */
-  asking: readonly Asking[]
-  /** Whether something in the log goes before the next model call. */
-  goesFirst: (position: Position) => boolean
   /** Absolute paths of the session's workspace and of its checkpoint store. */
   workspace: string
   checkpoints: string

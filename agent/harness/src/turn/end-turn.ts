@@ -8,9 +8,8 @@ import { sessionCompleted, sessionFailed } from '@cairn/sessions'
 import type { ModelError } from '@cairn/models'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 import { atRest, cameMeanwhile } from './at-rest.ts'
-import type { Ending } from './capability.ts'
-import type { TurnContext } from './context.ts'
-import type { FinishReason } from './next-step.ts'
+import type { Ending, Turn } from './capability.ts'
+import type { FinishReason } from './asks.ts'
 import type { Append } from './session-log.ts'
 import { sumUp, summarize } from './summaries.ts'
 
@@ -30,10 +29,10 @@ export function describeFailure(
   }
 }
 
-export const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again =>
+export const fail = (turn: Turn, data: EventData<'session.fail'>): Again =>
   end(turn, [sessionFailed({ ...data, error: workspaceMask(turn.workspace).mask(data.error) })])
 
-export async function finish(turn: TurnContext, reason: FinishReason): Again {
+export async function finish(turn: Turn, reason: FinishReason): Again {
   const endings: Ending[] = []
   for (const { onEnd } of turn.capabilities) if (onEnd) endings.push(await onEnd(turn, reason))
   const events: EventWithRows[] = [
@@ -50,18 +49,18 @@ export async function finish(turn: TurnContext, reason: FinishReason): Again {
  * The last commit of a turn: its end, the cursor and the lease together. A message that arrived meanwhile
  * prevents it, and the turn continues.
  */
-async function end(turn: TurnContext, events: readonly EventWithRows[]): Again {
+async function end(turn: Turn, events: readonly EventWithRows[]): Again {
   const rest = await atRest(turn.capabilities, turn)
   return settle(turn, [...summarize(turn), ...events, ...rest.events], { cursor: 'self', rows: rest.rows })
 }
 
 /** Nothing to do until an event requests work: releases the lease and marks everything seen as handled. */
-export async function suspend(turn: TurnContext): Again {
+export async function suspend(turn: Turn): Again {
   const { events, rows } = await atRest(turn.capabilities, turn)
   return settle(turn, events, { cursor: turn.log.position().last_id, rows })
 }
 
-export async function settle(turn: TurnContext, events: readonly EventWithRows[], append: Append): Again {
+export async function settle(turn: Turn, events: readonly EventWithRows[], append: Append): Again {
   const { log } = turn
   try {
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })
@@ -72,7 +71,7 @@ export async function settle(turn: TurnContext, events: readonly EventWithRows[]
   }
 }
 
-export async function giveBack({ store, lease }: TurnContext): Again {
+export async function giveBack({ store, lease }: Turn): Again {
   await store.release(lease.session_id, lease.fence)
   return false
 }

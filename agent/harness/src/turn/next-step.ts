@@ -15,12 +15,11 @@
  *   capability  due work of a capability (capability.ts)
  */
 import { type ConversationEntry, type OpenCall, parkedCalls } from '@cairn/state'
-import type { Asks } from './capability.ts'
+import type { Asking, Asks, FinishReason } from './asks.ts'
 import type { Position } from './position.ts'
 
 /** A reminder to the model for one call, never logged; whether it is added follows from the log. */
 export type Reminder = 'empty' | 'continue' | 'last_call'
-export type FinishReason = 'completed' | 'budget_exhausted' | 'tool_loop'
 export type Step =
   | { do: 'rest' }
   | { do: 'wait' }
@@ -37,9 +36,6 @@ export type Step =
 type RequestStep = Extract<Step, { do: 'request' }>
 
 export type TurnLimits = { max_iterations: number; can_escalate: boolean }
-
-/** A capability as the decision sees it: its name and its decisions, with its settings bound. */
-export type Asking = { readonly name: string; readonly asks: Asks<unknown> }
 
 /** Maximum reminders before a silent model is abandoned or replaced. */
 const MAX_NUDGES = 2

@@ -6,8 +6,8 @@ import { isOffered } from '../governance/decide.ts'
 import type { ToolSchema } from '@cairn/models'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import { modelEscalated } from '../events.ts'
+import type { Turn } from './capability.ts'
 import { callModel } from './call-model.ts'
-import type { TurnContext } from './context.ts'
 import { describeFailure, fail, finish, giveBack, settle, suspend } from './end-turn.ts'
 import { nextStep, type Step, type TurnLimits } from './next-step.ts'
 import { summarize, sumUp } from './summaries.ts'
@@ -16,7 +16,7 @@ import { close, conclude, runAnswer } from './turn-calls.ts'
 /** `true`: decide the next step again. */
 type Again = Promise<boolean>
 
-export async function runTurn(turn: TurnContext): Promise<void> {
+export async function runTurn(turn: Turn): Promise<void> {
   const { log, lease, setup, asking } = turn
   const limits: TurnLimits = {
     max_iterations: setup.max_iterations,
@@ -28,7 +28,7 @@ export async function runTurn(turn: TurnContext): Promise<void> {
   } while (await act(turn, nextStep(log.position(), limits, asking)))
 }
 
-async function act(turn: TurnContext, step: Step): Again {
+async function act(turn: Turn, step: Step): Again {
   // Another runner continues from here; steps that only close the turn are still done.
   if (turn.draining() && isWork(turn, step)) return giveBack(turn)
   switch (step.do) {
@@ -56,18 +56,18 @@ async function act(turn: TurnContext, step: Step): Again {
   }
 }
 
-const isWork = (turn: TurnContext, step: Step): boolean =>
+const isWork = (turn: Turn, step: Step): boolean =>
   step.do === 'request' ||
   step.do === 'run' ||
   (step.do === 'capability' && capabilityOf(turn, step.name).handsOver === true)
 
-function capabilityOf({ capabilities }: TurnContext, name: string): TurnContext['capabilities'][number] {
+function capabilityOf({ capabilities }: Turn, name: string): Turn['capabilities'][number] {
   const found = capabilities.find(capability => capability.name === name)
   if (found === undefined) throw new Error(`[turn] the table has no capability ${name}`)
   return found
 }
 
-async function actFor(turn: TurnContext, { name, due }: Extract<Step, { do: 'capability' }>): Again {
+async function actFor(turn: Turn, { name, due }: Extract<Step, { do: 'capability' }>): Again {
   const outcome = await capabilityOf(turn, name).act?.(turn, due, summarize(turn))
   switch (outcome?.next) {
     case 'wait':
@@ -86,10 +86,7 @@ async function actFor(turn: TurnContext, { name, due }: Extract<Step, { do: 'cap
   }
 }
 
-async function request(
-  turn: TurnContext,
-  { with_tools, reminders }: Extract<Step, { do: 'request' }>,
-): Again {
+async function request(turn: Turn, { with_tools, reminders }: Extract<Step, { do: 'request' }>): Again {
   const { log, setup, capabilities } = turn
   for (const capability of capabilities) await capability.beforeRequest?.(turn, summarize(turn))
   const { turn: at } = log.position()
@@ -108,21 +105,21 @@ async function request(
   return true
 }
 
-function offeredTools({ tools, setup }: TurnContext): ToolSchema[] {
+function offeredTools({ tools, setup }: Turn): ToolSchema[] {
   const rules = { policy: setup.agent.governance, agentTools: setup.agent.tools }
   return tools()
     .filter(tool => isOffered(tool.name, rules) && tool.isOffered?.() !== false)
     .map(tool => ({ name: tool.name, description: tool.description, parameters: toolJsonSchema(tool) }))
 }
 
-async function escalate(turn: TurnContext): Again {
+async function escalate(turn: Turn): Again {
   const model = turn.setup.escalation_model
   if (model === null) throw new Error('[turn] asked to escalate without an escalation model')
   await turn.log.append([...summarize(turn), modelEscalated({ reason: 'empty_llm_response', model })])
   return true
 }
 
-const failOnEmptyAnswers = (turn: TurnContext): Again =>
+const failOnEmptyAnswers = (turn: Turn): Again =>
   fail(turn, {
     reason: 'empty_llm_response',
     error_category: 'empty_response',

@@ -2,19 +2,22 @@
 import { CommitRefused, REDACTED, type RowChange } from '@cairn/log'
 import { findOpenGate } from '@cairn/sessions'
 import { openGates } from '../governance/open-gates.ts'
-import { answeredResult } from '../tools/answered-result.ts'
 import { type CallSteps, NO_STEPS } from '../tools/call-steps.ts'
 import type { CallToolDeps } from '../tools/call.ts'
 import { toolResult } from '../tools/events.ts'
 import { type CloseReason, closeCalls, runCalls } from '../tools/run-calls.ts'
 import { failure } from '../tools/run-tool.ts'
-import type { TurnContext } from './context.ts'
+import type { Turn } from './capability.ts'
 import type { Step } from './next-step.ts'
+import type { EventData, EventDraft } from '@cairn/protocol'
+import type { OpenCall } from '@cairn/state'
+import { fitResult } from '../tools/cut-result.ts'
+import { workspaceMask } from '../tools/workspace-mask.ts'
 
 type Again = Promise<boolean>
 type Calls = Extract<Step, { do: 'run' }>['calls']
 
-export async function runAnswer(turn: TurnContext, calls: Calls): Again {
+export async function runAnswer(turn: Turn, calls: Calls): Again {
   const deps = { ...callDeps(turn, stepsOf(turn)), ...(await findCalled(turn, calls)) }
   const isLost = (call: Calls[number]): boolean =>
     call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
@@ -50,7 +53,7 @@ export async function runAnswer(turn: TurnContext, calls: Calls): Again {
  * runner must not fail because this process has just started and the tool's MCP server is still connecting.
  */
 async function findCalled(
-  { tools, findTool, lease }: TurnContext,
+  { tools, findTool, lease }: Turn,
   calls: Calls,
 ): Promise<Pick<CallToolDeps, 'tools' | 'absences'>> {
   const known = new Map(tools().map(tool => [tool.name, tool]))
@@ -66,7 +69,7 @@ async function findCalled(
 }
 
 /** Closes abandoned calls: the turn ended, or the question was skipped. */
-export async function close(turn: TurnContext, calls: Calls, reason: CloseReason): Again {
+export async function close(turn: Turn, calls: Calls, reason: CloseReason): Again {
   const deps = callDeps(turn)
   for (const call of calls) {
     const expired: RowChange = {
@@ -91,7 +94,7 @@ export async function close(turn: TurnContext, calls: Calls, reason: CloseReason
 }
 
 /** Writes the results of questions that were answered. */
-export async function conclude({ log, workspace }: TurnContext, calls: Calls): Again {
+export async function conclude({ log, workspace }: Turn, calls: Calls): Again {
   const { answer } = log.position()
   // The turn that asked, unless it was stopped before the answer came.
   const at = answer === null ? {} : { turn_id: answer.turn_id, iteration_index: answer.iteration_index }
@@ -99,7 +102,7 @@ export async function conclude({ log, workspace }: TurnContext, calls: Calls): A
   return true
 }
 
-function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
+function callDeps(turn: Turn, saga: CallSteps = NO_STEPS): CallToolDeps {
   const { log, lease, setup, store, config } = turn
   const { turn: at, answer } = log.position()
   return {
@@ -126,10 +129,29 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
 }
 
 /** The first capability that adds events to calls; there is at most one. */
-function stepsOf(turn: TurnContext): CallSteps {
+function stepsOf(turn: Turn): CallSteps {
   for (const { callSteps } of turn.capabilities) {
     const steps = callSteps?.(turn) ?? null
     if (steps !== null) return steps
   }
   return NO_STEPS
+}
+
+/**
+ * The tool.result of a question that a person answered (contract 7.12). Their answer is a separate event,
+ * which may arrive while no runner is active; the runner that resumes the session writes the result before it
+ * calls the model again.
+ */
+async function answeredResult(
+  workspace: string,
+  { tool_call_id, name, called_at, answered }: OpenCall,
+  at: Pick<EventData<'tool.result'>, 'turn_id' | 'iteration_index'>,
+): Promise<EventDraft> {
+  if (answered === null) throw new Error(`[answeredResult] no answer to ${tool_call_id}`)
+  const content = workspaceMask(workspace).mask({ responses: answered.responses })
+  const fitted = await fitResult(workspace, tool_call_id, content)
+  // The difference of two dates in the log: the runner that asked is gone, with its clock. 0 would mean that
+  // nothing was asked.
+  const elapsed_ms = called_at === null ? 1 : Math.max(1, Date.parse(answered.at) - Date.parse(called_at))
+  return toolResult({ tool_call_id, name, ...fitted, elapsed_ms, ...at })
 }

@@ -15,7 +15,7 @@ import type { Goal, Progress } from '@cairn/state'
 import { recapTurn } from '../../tools/recap.ts'
 import type { Ending } from '../../turn/capability.ts'
 import type { TurnContext } from '../../turn/context.ts'
-import type { FinishReason } from '../../turn/next-step.ts'
+import type { FinishReason } from '../../turn/asks.ts'
 
 const MINUTE = 60_000
 const SUMMARY_CHARS = 1000

@@ -3,7 +3,7 @@ import type { Config } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
 import { type Launched, launchBrowser, type LaunchOptions } from './launch.ts'
 import { connectBrowser } from './remote.ts'
-import type { BrowserSecrets } from './secrets.ts'
+import type { BrowserSecrets } from './sensitive-fields.ts'
 import type { SessionBrowser } from './session-browser.ts'
 
 /** `id` is the browser's id. Rejects with a sentence if none could be started. */

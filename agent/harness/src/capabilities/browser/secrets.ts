@@ -3,9 +3,8 @@
  * the field's frame belongs to one of the secret's origins.
  */
 import type { Config } from '@cairn/protocol'
+import type { BrowserSecrets } from './sensitive-fields.ts'
 import type { SessionBrowser } from './session-browser.ts'
-
-export type BrowserSecrets = ReadonlyMap<string, { value: string; origins: readonly string[] }>
 
 export function readSecrets(
   config: Config['browser']['secrets'],

@@ -4,6 +4,9 @@
  */
 import type { BrowserContext, Frame } from 'playwright-core'
 
+/** Secrets of the configuration by name, and the origins in whose pages they may be entered. */
+export type BrowserSecrets = ReadonlyMap<string, { value: string; origins: readonly string[] }>
+
 const AUTOCOMPLETE = ['one-time-code', 'current-password', 'new-password', 'cc-number', 'cc-csc', 'cc-exp']
 const NAMES =
   '(?:^|[^a-z])(?:otp|code|pin|cvv|cvc|csc|pass|passwd|password|passcode|pwd|secret|token|2fa|mfa)'

@@ -12,8 +12,7 @@ import { CAPABILITIES } from './offered.ts'
 import type { Clock } from '@cairn/models/clock'
 import { createGate, type Gate } from './gate.ts'
 import type { Launched } from './launch.ts'
-import type { BrowserSecrets } from './secrets.ts'
-import { collectSensitive, hideValues } from './sensitive-fields.ts'
+import { type BrowserSecrets, collectSensitive, hideValues } from './sensitive-fields.ts'
 
 const ACTION_MS = 10_000
 const NAVIGATION_MS = 60_000

@@ -2,7 +2,7 @@
  * One process of a run: initialized, given its session and its prompt, and followed until it has answered,
  * must wait for a person, or is asked to end. In any case none of its processes is alive when this returns.
  */
-import { Readable, Writable } from 'node:stream'
+import { Readable, Writable, Transform } from 'node:stream'
 import {
   client,
   type ClientContext,
@@ -19,7 +19,6 @@ import {
 import { asError } from '@cairn/protocol'
 import { type Clock, sleep } from '@cairn/models/clock'
 import type { AgentProcess } from './agent-process.ts'
-import { limitFlood } from './flood.ts'
 import { readFrames } from './frames.ts'
 
 /** The first start of a 200 MB program takes more than ten seconds on busy cores. */
@@ -237,4 +236,41 @@ async function within(clock: Clock, ms: number, what: Promise<void>): Promise<bo
   } finally {
     cancel()
   }
+}
+
+/** An agent that writes faster than it can be read is ended. */
+const MAX_BYTES_PER_S = 8 * 2 ** 20
+const MAX_LINE_BYTES = 16 * 2 ** 20
+
+/** Forwards the data; above the limit, calls `onFlood` once and forwards nothing more. */
+function limitFlood(from: Readable, clock: Clock, onFlood: (reason: string) => void): Readable {
+  let since = clock.monotonic()
+  let bytes = 0
+  let line = 0
+  let isOver = false
+  const limited = new Transform({
+    transform(chunk: Buffer, _, done) {
+      const now = clock.monotonic()
+      if (now - since >= 1000) {
+        since = now
+        bytes = 0
+      }
+      bytes += chunk.length
+      const end = chunk.lastIndexOf(10)
+      line = end === -1 ? line + chunk.length : chunk.length - end - 1
+      const reason =
+        bytes > MAX_BYTES_PER_S
+          ? 'the agent wrote more than 8 MB within a second and was stopped'
+          : line > MAX_LINE_BYTES
+            ? 'the agent wrote a frame of more than 16 MB and was stopped'
+            : null
+      if (reason !== null && !isOver) {
+        isOver = true
+        onFlood(reason)
+      }
+      done(null, isOver ? undefined : chunk)
+    },
+  })
+  from.on('error', thrown => limited.destroy(thrown))
+  return from.pipe(limited)
 }

@@ -11,7 +11,7 @@
  */
 import type { CodeRun as Row, EventWithRows, RowChange } from '@cairn/log'
 import { asError, type EventData } from '@cairn/protocol'
-import { closeGates, codeRunProgress, findLiveRun } from '@cairn/sessions'
+import { closeGates, codeRunProgress, findLiveRun, codeChannelUpdate } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
 import type { AgentSetup } from '../../governance/agent.ts'
 import type { Claimed } from '../../turn/capability.ts'
@@ -23,7 +23,7 @@ import { createDecisions } from './decisions.ts'
 import { judgesCode } from './permissions.ts'
 import { createProgress, type ProgressChunk } from './progress.ts'
 import { followChanges, type RunChanges } from './run-changes.ts'
-import { promptOf, notifyChannel } from './notifications.ts'
+import { type Clock, every } from '@cairn/models/clock'
 
 export type DriveDeps = { runner: RunnerDeps; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
 
@@ -229,4 +229,40 @@ function usageOf(used: Used | null): Partial<Result> {
   if (used === null) return { usage_unknown: true }
   const { cache_read_tokens, cost_usd, model } = used
   return { cache_read_tokens, ...(cost_usd === null ? { cost_unpriced_model: model } : { cost_usd }) }
+}
+
+/** The task, or what happened to the run since the agent's last prompt. */
+function promptOf(run: CodeRun, row: Row): string {
+  if (row.acp_session_id === null) return run.prompt
+  const decided = run.gates.flatMap(({ decision, tool_name, tool_call_id }) => {
+    if (decision === null) return []
+    const call = `${tool_name} (${tool_call_id.slice(run.run_id.length + 1)})`
+    return decision === 'approve'
+      ? `That call was approved: ${call}. Repeat it.`
+      : `That call was rejected: ${call}. Continue without it.`
+  })
+  if (decided.length > 0) return decided.join('\n')
+  const why = row.state === 'parked' ? 'You were paused.' : 'You were interrupted.'
+  return `${why} Check what is already done, then continue. The task was:\n\n${run.prompt}`
+}
+
+const CHANNEL_EVERY_MS = 60_000
+/** These clients show the progress themselves. */
+const OWN_CHANNELS: readonly string[] = ['web', 'api', 'cli', 'acp']
+
+/** Records once a minute that the run is still working; the channel decides how often it sends that. */
+function notifyChannel(
+  { session, log }: Claimed,
+  clock: Clock,
+  { run_id, agent, started_at }: CodeRun,
+  lastTool: () => string | null,
+  onFailure: (thrown: unknown) => void,
+): () => void {
+  if (OWN_CHANNELS.includes(session.channel)) return () => undefined
+  return every(clock, CHANNEL_EVERY_MS, async () => {
+    const tool = lastTool()
+    const text = `Still working${tool === null ? '' : `: ${tool}`}`
+    const minutes = Math.max(1, Math.round((clock.now() - Date.parse(started_at)) / CHANNEL_EVERY_MS))
+    await log.append([codeChannelUpdate({ run_id, agent, text, minutes })]).catch(onFailure)
+  })
 }

@@ -5,9 +5,9 @@
  * reads.
  */
 import { CommitRefused, type Refusal } from '@cairn/log'
-import type { EventDraft } from '@cairn/protocol'
+import type { EventDraft, EventId } from '@cairn/protocol'
 import { actOnGoal, type GoalAction, missionResumption } from '@cairn/sessions'
-import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
+import { SLASH_COMMANDS, type SlashCommand, type SlashMessage } from '@cairn/state'
 import { commandReply } from '../command-reply.ts'
 import { beginByCommand, refusedRun } from '../code/command.ts'
 import type { Coding } from '../code/coding.ts'
@@ -19,7 +19,13 @@ import { invokeSkill } from '../skills/invoke.ts'
 import type { TurnContext } from '../../turn/context.ts'
 import type { Append } from '../../turn/session-log.ts'
 import { contextCompact } from '../../events.ts'
-import type { CommandDue } from './capability.ts'
+
+export type CommandDue = {
+  message: SlashMessage
+  command: SlashCommand
+  /** A /clear removes everything up to here. */
+  through: EventId
+}
 
 export async function actOnCommand(
   turn: TurnContext,

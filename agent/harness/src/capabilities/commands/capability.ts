@@ -2,20 +2,12 @@
  * Slash commands and skills as rows of the capabilities. Commands that clear or compress the conversation
  * wait for the end of the turn and its grading: a call and its result are never separated.
  */
-import type { EventId } from '@cairn/protocol'
-import { parseSlashCommand, type SlashCommand, type SlashMessage } from '@cairn/state'
+import { parseSlashCommand } from '@cairn/state'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import type { Coding } from '../code/coding.ts'
 import type { Capability } from '../../turn/capability.ts'
 import type { Position } from '../../turn/position.ts'
-import { actOnCommand } from './act-on-command.ts'
-
-export type CommandDue = {
-  message: SlashMessage
-  command: SlashCommand
-  /** A /clear removes everything up to here. */
-  through: EventId
-}
+import { actOnCommand, type CommandDue } from './act-on-command.ts'
 
 /** Pending commands and skill invocations, oldest first. */
 function pendingCommands(

@@ -3,7 +3,6 @@ import { AgentConfig, type SessionBudget } from '@cairn/protocol'
 import { budgetOf } from '@cairn/sessions'
 import { MIN_TOKENS, type Left, leftOf, shareOf, type Spending } from '@cairn/state'
 import type { SpawnContext } from './spawn-context.ts'
-import type { SpawnInput } from './spawn.ts'
 
 /** Budgets of `count` workers, created one after the other; null: too little is left for them. */
 export function shareBudget(place: SpawnContext, count: number): SessionBudget[] | null {
@@ -73,7 +72,10 @@ export const noBudget = (place: SpawnContext): string => {
 }
 
 /** A budget in USD cannot be enforced with a model that has no price. */
-export function unpriced(place: SpawnContext, { agent, model }: SpawnInput): string | null {
+export function unpriced(
+  place: SpawnContext,
+  { agent, model }: { agent?: string | undefined; model?: string | undefined },
+): string | null {
   const { runner, session, limits } = place
   const isLimited =
     limits.budget.max_cost_usd !== null ||

@@ -13,12 +13,11 @@ import type { RunnerDeps } from '../../runner-deps.ts'
 import { applyWorkerFilesTool } from './apply-worker-files.ts'
 import { closeCall } from './close-call.ts'
 import { delegateTaskTool } from './delegate-task.ts'
-import { elapsedOf, joined } from './join.ts'
 import { listWorkersTool, readWorkerResultTool } from './read-workers.ts'
 import { type SpawnContext, createSpawnContext } from './spawn-context.ts'
 import { spawnWorkerTool } from './spawn-worker.ts'
 import { sendWorkerMessageTool, stopWorkerTool } from './worker-commands.ts'
-import { waitForWorkersTool, waitOver } from './wait-for-workers.ts'
+import { elapsedOf, joined, waitForWorkersTool, waitOver } from './wait-for-workers.ts'
 
 type Due = { do: 'join'; wait: Wait } | { do: 'detach'; wait: Wait } | { do: 'wait' }
 

@@ -4,10 +4,10 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import type { McpServerConfig } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
 import { rootCause } from '../../tools/root-cause.ts'
-import { limitReplies } from './limit-replies.ts'
 import { listTools, type ToolList } from './list-tools.ts'
 import { type Environment, type McpSandboxes, type Opened, openTransport } from './transport.ts'
 import { within } from './within.ts'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 
 const REQUEST_TIMEOUT_MS = 10_000
 /** Covers connecting and listing all tools. */
@@ -62,4 +62,26 @@ export async function openSession(
       cause: error,
     })
   }
+}
+
+const REPLY_BURST = 100
+const REPLY_EVERY_MS = 1000
+
+/**
+ * Limits the answers to a server's requests (ping, roots). Without a limit, endless requests would cause as
+ * many HTTP requests to the server, or a growing input buffer of a server that does not read; answers above
+ * the rate are not sent.
+ */
+function limitReplies<T extends Transport>(transport: T, clock: Clock): T {
+  const send = transport.send.bind(transport)
+  let spentUntil = Number.NEGATIVE_INFINITY
+  transport.send = (message, options) => {
+    if ('method' in message) return send(message, options)
+    const now = clock.monotonic()
+    spentUntil = Math.max(spentUntil, now - REPLY_BURST * REPLY_EVERY_MS) + REPLY_EVERY_MS
+    if (spentUntil <= now) return send(message, options)
+    spentUntil -= REPLY_EVERY_MS
+    return Promise.resolve()
+  }
+  return transport
 }

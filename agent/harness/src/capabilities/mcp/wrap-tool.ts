@@ -1,12 +1,12 @@
 /** Wraps the tools of an MCP server as tools of the agent. */
-import type { McpServerConfig } from '@cairn/protocol'
+import { type McpServerConfig, findPattern } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Logger } from '@cairn/models/logger'
 import type { Tool, ToolContext, ToolOutcome } from '../../tools/tool.ts'
 import { admitTools, type DefinedTool } from './definition.ts'
 import type { ToolList } from './list-tools.ts'
-import { mcpToolName } from './tool-name.ts'
-import { unmatchedNames } from './unmatched-names.ts'
+import { mcpToolName, isNameOfServer } from './tool-name.ts'
+import type { Tool as McpTool } from '@modelcontextprotocol/sdk/types.js'
 
 const MAX_DESCRIPTION = 4000
 
@@ -61,4 +61,26 @@ function wrapTool(server: string, config: McpServerConfig, defined: DefinedTool,
     definition: { hash, confirm: () => calls.confirm(defined) },
     run: (args, limits) => calls.call(defined, args, limits),
   }
+}
+
+/**
+ * Names in the configuration's lists that a running server does not have. `named` contains the names and
+ * patterns of all lists; those of other servers are ignored.
+ */
+function unmatchedNames(
+  server: string,
+  { read_only }: McpServerConfig,
+  tools: readonly McpTool[],
+  named: readonly string[],
+): string[] {
+  const names = tools.map(tool => mcpToolName(server, tool.name))
+  return [
+    ...named.filter(
+      pattern =>
+        isNameOfServer(pattern, server) && !names.some(name => findPattern([pattern], name) !== undefined),
+    ),
+    ...read_only
+      .filter(name => !tools.some(tool => tool.name === name))
+      .map(name => `mcp_servers.${server}.read_only: ${name}`),
+  ]
 }

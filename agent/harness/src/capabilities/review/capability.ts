@@ -2,19 +2,19 @@
  * The review as a row of the capabilities: what was learned is added to a turn, and after a number of turns
  * the session is reviewed.
  */
-import type { SessionRow } from '@cairn/log'
+import type { SessionRow, LogStore } from '@cairn/log'
 import { asError, type ReviewConfig } from '@cairn/protocol'
 import { type AgentSetup, setUpAgent } from '../../governance/agent.ts'
 import type { Logger } from '@cairn/models/logger'
-import type { SkillCatalogue } from '../skills/catalogue.ts'
+import type { SkillCatalogue, Skill } from '../skills/catalogue.ts'
 import { createMutex } from '../../mutex.ts'
 import type { Capability, Claimed } from '../../turn/capability.ts'
 import { reviewStarted } from '../../events.ts'
 import type { RunnerDeps } from '../../runner-deps.ts'
-import { reviewDue } from './due.ts'
-import { withLearnedSkills } from './learned-skills.ts'
 import { describeMemory, memoryFile, readMemory } from './memory-file.ts'
 import { reviewSession } from './review-session.ts'
+import type { Review } from '@cairn/state'
+import { listProposals } from '@cairn/sessions'
 
 export type Reviews = {
   /** The skills of the deployment and those that the user accepted. */
@@ -94,4 +94,28 @@ function lookBack(
     // A review cut off by a drain is repeated.
     if (!signal.aborted) report('warn', 'the review did not finish', { error: asError(error).message })
   })
+}
+
+/** After a number of turns; an unfinished review is repeated once its runner must have crashed. */
+function reviewDue(
+  { turns, open }: Review,
+  { memory, skills, every_turns, timeout_s }: ReviewConfig,
+  now: number,
+): boolean {
+  if (!memory && !skills) return false
+  return open === null ? turns >= every_turns : now - Date.parse(open.at) > 2 * timeout_s * 1000
+}
+
+/** Skills that the user accepted, in addition to those of the deployment, which come first. */
+async function withLearnedSkills(
+  catalogue: SkillCatalogue,
+  store: LogStore,
+  session: SessionRow,
+): Promise<SkillCatalogue> {
+  const skills = new Map<string, Skill>(catalogue.skills)
+  for (const { name, description, body, decision } of await listProposals(store, session)) {
+    if (decision === 'approve' && !skills.has(name))
+      skills.set(name, { name, description, body, directory: '', files: [] })
+  }
+  return { ...catalogue, skills }
 }
