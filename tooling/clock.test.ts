@@ -8,10 +8,10 @@ import { listPackages, readSources } from './workspace.ts'
 const DATES: Record<string, string> = {
   'agent/app/src/acp/local-place.ts': 'lines of the log carry a date',
   'agent/app/src/cli/serve.ts': 'lines of the log carry a date',
-  'agent/app/src/cli/check-connections.ts': 'the date of a token in an address for answers',
+  'agent/app/src/cli/doctor.ts': 'the date of a token in an address for answers',
   'agent/app/src/cli/token.ts': 'a service account expires on a date',
   'agent/app/src/cli/login.ts': 'a login link ends on a date',
-  'agent/web/src/sessions/search-query.ts': 'as in queries.ts',
+  'agent/web/src/sessions/search-view.tsx': 'as in queries.ts',
   'agent/web/src/queries.ts': 'a list of what changed in the last days begins at a date',
   'agent/app/src/local/local-admin.ts': 'a token expires on a date',
   'agent/app/src/main.ts': 'the dates of the service; a login link expires on one',

@@ -1,6 +1,6 @@
 /** The HTTP service: its listener, its routes, and its shutdown. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { AppError } from '@cairn/protocol'
 import { createAuthenticator } from './auth/authenticate.ts'
 import { createExternalIssuer } from './auth/external-issuer.ts'
@@ -15,7 +15,6 @@ import { type Tuning, TUNING } from './tuning.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
 import { checkFraming, refuseMalformed } from './http/malformed.ts'
-import { watchConnections } from './http/open-connections.ts'
 import { besideMounts } from './http/mounts.ts'
 import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
@@ -200,3 +199,44 @@ const closeServer = (server: Server): Promise<void> =>
       error && (error as NodeJS.ErrnoException).code !== 'ERR_SERVER_NOT_RUNNING' ? reject(error) : resolve(),
     )
   })
+
+type OpenConnections = {
+  /** A request arrived on the connection of `res`; it is in progress until `res` is closed. */
+  begin(res: ServerResponse): void
+  /** Ends every connection without a request in progress, now and from now on. */
+  endIdle(): void
+}
+
+/**
+ * The server's connections and the request in progress on each. Node's own closeIdleConnections skips
+ * connections that never sent a request, and those whose last response ends after the call: each would delay
+ * a drain until its timeout.
+ */
+function watchConnections(server: Server): OpenConnections {
+  /**
+   * The last response of each connection, null before the first: responses of one connection end in order.
+   */
+  const last = new Map<Socket, ServerResponse | null>()
+  let isEnding = false
+  function endWhenIdle(socket: Socket): void {
+    const res = last.get(socket)
+    if (res === undefined) return
+    if (res === null || res.closed) socket.destroySoon()
+    else res.once('close', () => endWhenIdle(socket))
+  }
+  server.on('connection', socket => {
+    last.set(socket, null)
+    socket.once('close', () => last.delete(socket))
+    if (isEnding) endWhenIdle(socket)
+  })
+  return {
+    begin(res) {
+      const { socket } = res.req
+      if (last.has(socket)) last.set(socket, res)
+    },
+    endIdle() {
+      isEnding = true
+      for (const socket of last.keys()) endWhenIdle(socket)
+    },
+  }
+}

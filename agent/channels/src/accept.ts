@@ -2,11 +2,11 @@
  * Turns an inbound row into a message of a session, in the commit that marks the row accepted, or drops it
  * with a reason. Work done before that commit is idempotent, so the row can be retried.
  */
-import { CommitRefused, type InboundRow } from '@cairn/log'
+import { CommitRefused, type InboundRow, type ChannelConversation, type SessionRow } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
 import { addMessage } from '@cairn/sessions'
 import { createHash } from 'node:crypto'
-import type { Inbound } from './adapter.ts'
+import { type Inbound, type Failure, SendFailed } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import { answerCommand, commandOf, linkAccount } from './commands.ts'
 import { admit, beginGeneration, ensureSession, findActive, mayContinue, ownerOf } from './conversation.ts'
@@ -14,7 +14,6 @@ import type { ChannelDeps, Connection } from './deps.ts'
 import { REPLIES, planReply, refusedText } from './automatic-replies.ts'
 import { takeFiles } from './file-in.ts'
 import { answerButton } from './button-action.ts'
-import { threadContext } from './thread-context.ts'
 import { findSender, hasAccess, isFlooding, isIgnored, mayNotify, type Sender } from './sender.ts'
 
 /** The session whose log may have grown; null if there is none. */
@@ -195,3 +194,39 @@ async function say(
 
 const requestKey = ({ connection_id, event_key }: InboundRow): string =>
   createHash('sha256').update(`${connection_id}/${event_key}`).digest('hex')
+
+/** What was said in a thread before the bot was mentioned; passed on with the message that mentions it. */
+const ASK_MS = 15_000
+/** Failures that a retry would repeat, for example a missing permission of the bot. */
+const FOR_GOOD: readonly Failure[] = ['permanent', 'unauthorized', 'bad_format', 'gone']
+
+type Called = {
+  inbound: Inbound
+  conversation: ChannelConversation
+  session: SessionRow
+  /** Accept the message without the context rather than not at all. */
+  isLast: boolean
+}
+
+/**
+ * Null if there is nothing before, or it is not the first message. Throws while the context may still become
+ * available.
+ */
+async function threadContext(
+  { store, report }: ChannelDeps,
+  { adapter, name }: Connection,
+  { inbound, conversation, session, isLast }: Called,
+): Promise<string | null> {
+  if (conversation.generation > 0 || (await store.lastEvents([session.id])).has(session.id)) return null
+  try {
+    return (await adapter.threadBefore?.(inbound, AbortSignal.timeout(ASK_MS))) ?? null
+  } catch (error) {
+    const isForGood = error instanceof SendFailed && FOR_GOOD.includes(error.failure)
+    if (!isLast && !isForGood) throw error
+    report('warn', 'failed to read earlier messages of a thread', {
+      connection: name,
+      error: asError(error).message,
+    })
+    return null
+  }
+}

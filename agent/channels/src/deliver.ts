@@ -3,18 +3,17 @@
  * order behind a cursor, one part at a time. The disclosure goes first, and nothing follows before the
  * platform has accepted it.
  */
-import type { ChannelDelivery, DueConversation } from '@cairn/log'
+import type { ChannelDelivery, DueConversation, ChannelStore, DeliveryId } from '@cairn/log'
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
-import type { TestMessage } from '@cairn/sessions'
+import { type TestMessage, promptId } from '@cairn/sessions'
 import type { OutgoingPart } from './adapter.ts'
 import { isDecision, settleCard } from './decided-card.ts'
 import { disclose, inside, undisclosed } from './disclose.ts'
 import { fileOf } from './file-out.ts'
-import { ask } from './prompt.ts'
 import type { AutomaticReply } from './automatic-replies.ts'
 import { messageChunks } from './message-chunks.ts'
 import type { Progress } from './progress.ts'
-import { deliveredTypes } from './render.ts'
+import { deliveredTypes, type Piece } from './render.ts'
 import { type Delivering, sendPart, type Sent } from './send-part.ts'
 
 const AT_ONCE = 100
@@ -174,3 +173,25 @@ function addressed({ connection: { adapter } }: Delivering, { to, text }: TestMe
 
 /** The part number of a disclosure before an automatic reply. */
 const BEFORE = -1
+
+/** Stores the prompt that the buttons of a message refer to, before they are shown. */
+async function ask(
+  channels: ChannelStore,
+  { session_id, event_id, part }: DeliveryId,
+  { ask }: Piece,
+): Promise<NonNullable<OutgoingPart['prompt']> | null> {
+  if (ask === undefined || ask.choices.length === 0) return null
+  const id = promptId(session_id, event_id)
+  await channels.putPrompt({
+    id,
+    session_id,
+    kind: ask.kind,
+    about: ask.about,
+    choices: JSON.stringify(ask.choices),
+    event_id,
+    part,
+    item_id: await channels.itemOf(session_id, event_id),
+    shown_hash: ask.shown_hash ?? null,
+  })
+  return { id, choices: ask.choices.map((label, at) => ({ value: `${id}:${at}`, label })) }
+}

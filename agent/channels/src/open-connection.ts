@@ -3,10 +3,10 @@ import type { ChannelConnection } from '@cairn/log'
 import { asError, type ChannelConfig, type Config } from '@cairn/protocol'
 import { DEFAULT_AGENT, openConnectionSettings, type Sealing } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import type { Send } from './send-request.ts'
-import { createAdapter, type Env, sharedSecretOf } from './platforms.ts'
+import { createAdapter, type Env, sharedSecretOf, secretsOf } from './platforms.ts'
+import { createHash } from 'node:crypto'
 
 export type Opening = ChannelDeps & {
   config: Config
@@ -124,3 +124,13 @@ async function isNobodys({ store: { channels }, holder }: Opening, id: string): 
   await channels.release(id, 'deliver', holder)
   return true
 }
+
+/** A hash of a connection's settings and secrets, to detect changes. */
+const fingerprintOf = (
+  id: string,
+  settings: ChannelConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): string =>
+  createHash('sha256')
+    .update(JSON.stringify([id, settings, secretsOf(settings, env)]))
+    .digest('hex')

@@ -2,7 +2,7 @@
  * The routes and their guards: every page except login and shared links redirects to the login without a
  * login session.
  */
-import { type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import {
   Outlet,
   createRootRouteWithContext,
@@ -11,15 +11,18 @@ import {
   lazyRouteComponent,
   redirect,
   retainSearchParams,
+  type ErrorComponentProps,
 } from '@tanstack/react-router'
-import { isUnauthenticated } from './api.ts'
+import { isUnauthenticated, describeError } from './api.ts'
 import { setLiveUser } from './live/live.ts'
 import { noteIn, wasIn } from './login/was-in.ts'
 import { meQuery } from './queries.ts'
-import { ErrorPage } from './shell/error-page.tsx'
 import { isSection, type Section } from './rail/sections.ts'
 import { FILTER_KEYS, readFilters } from './session-filters.ts'
-import { NoSession } from './sessions/no-session.tsx'
+import { AlertIcon, CairnMark } from './ui/icons.tsx'
+import { errorsWords } from './words/errors.ts'
+import { generalWords } from './words/general.ts'
+import { sessionsWords } from './words/sessions.ts'
 
 type Context = { queries: QueryClient }
 
@@ -187,4 +190,29 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof makeRouter>
   }
+}
+
+/** Shown when a page fails to load or render. */
+function ErrorPage({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="empty" role="alert">
+      <AlertIcon />
+      <h1>{errorsWords.pageFailed}</h1>
+      <p>{describeError(error)}</p>
+      <button type="button" className="button" onClick={reset}>
+        {generalWords.retry}
+      </button>
+    </div>
+  )
+}
+
+/** Shown beside the list while no session is selected. */
+function NoSession() {
+  return (
+    <div className="empty no-session">
+      <CairnMark />
+      <h2>{sessionsWords.welcome}</h2>
+      <p>{sessionsWords.welcomeText}</p>
+    </div>
+  )
 }

@@ -11,9 +11,9 @@ import { type Handlers, textOf } from '../handler.ts'
 import { type Exchange, send, sendJson } from './exchange.ts'
 import { beginIdempotent } from './idempotency.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { openCursor, sealCursor } from './page-cursor.ts'
 import { checkLength, fieldErrors, takeBody } from './read-body.ts'
 import { findRoute, type Match } from './router.ts'
+import { crc32 } from 'node:zlib'
 
 /** A handler with its types erased: the table has proven that each fits its route. */
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
@@ -137,4 +137,26 @@ function checkQuery({ name, route }: Match, { search }: Exchange): unknown {
     `Invalid query: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`,
     { extra: { errors } },
   )
+}
+
+/**
+ * Page cursors for clients: the store's cursor with a checksum over it and its route. A damaged or forged
+ * cursor, or one of another listing, is rejected; the store would take many of them for a position after the
+ * newest row and return the first page again.
+ */
+const checksum = (route: RouteName, cursor: string): string => crc32(`${route} ${cursor}`).toString(36)
+
+const sealCursor = (route: RouteName, cursor: string): string => `${cursor}~${checksum(route, cursor)}`
+
+function openCursor(route: RouteName, sealed: string): string {
+  const at = sealed.lastIndexOf('~')
+  const cursor = sealed.slice(0, Math.max(at, 0))
+  if (at < 1 || sealed.slice(at + 1) !== checksum(route, cursor))
+    throw new AppError(
+      'invalid_cursor',
+      `Invalid cursor ${JSON.stringify(sealed.slice(0, 200))}: use the next_cursor of this list, ` +
+        'or omit it for the first page.',
+      { extra: { errors: [{ path: 'cursor', message: 'must be the next_cursor of this list' }] } },
+    )
+  return cursor
 }

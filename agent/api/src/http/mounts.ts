@@ -2,10 +2,10 @@
  * Path prefixes that other packages handle: platforms call the channels here, and sign every byte of a body.
  */
 import { type ClientAddress, networkOf } from '../client-address.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, send } from './exchange.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { checkLength, readBody } from './read-body.ts'
-import { sendResponse } from './send-response.ts'
+import { once } from 'node:events'
 
 export type Mount = {
   /** Ends with a slash. */
@@ -67,4 +67,29 @@ async function answer(
   const address = networkOf(caller)
   const request = { method, path, query, headers, raw, signal: gone.signal, address }
   await sendResponse(exchange, await handle(request))
+}
+
+/** Writes the response of a mount: at once, or chunk by chunk if its body is a stream. */
+async function sendResponse(exchange: Exchange, response: Response): Promise<void> {
+  const { status, body } = response
+  const headers = Object.fromEntries(response.headers)
+  if (response.headers.get('content-type') !== 'text/event-stream' || body === null) {
+    const bytes = Buffer.from(await response.arrayBuffer())
+    send(exchange, status, null, bytes, { 'cache-control': 'no-store', ...headers })
+    return
+  }
+  const { res } = exchange
+  if (res.headersSent || res.destroyed) return
+  res.writeHead(status, { 'x-request-id': exchange.id, 'x-content-type-options': 'nosniff', ...headers })
+  const reader = body.getReader()
+  const stop = (): void => void reader.cancel()
+  res.once('close', stop)
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done || res.destroyed) break
+    // A client that does not read pauses the stream, so nothing accumulates in memory; its disconnect ends
+    // the wait.
+    if (!res.write(value)) await Promise.race([once(res, 'drain'), once(res, 'close')])
+  }
+  res.end()
 }

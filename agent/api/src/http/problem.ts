@@ -6,7 +6,6 @@ import { CommitRefused } from '@cairn/log'
 import { AppError, asError, ERRORS, type ErrorCode, HEADERS } from '@cairn/protocol'
 import type { Logger } from '../logger.ts'
 import { type Exchange, send } from './exchange.ts'
-import { shortDetail, shortErrors } from './problem-limits.ts'
 import type { FieldError } from './read-body.ts'
 
 /** Store refusals that no command has mapped to an error. */
@@ -89,3 +88,26 @@ const detailOfOurs = (code: ErrorCode): string =>
       draining: 'The server is shutting down: retry in a moment.',
     }) as Partial<Record<ErrorCode, string>>
   )[code] ?? 'Internal error: see the server log for this request_id.'
+
+/** Keeps a problem document small, however much of a request is wrong (contract 4.3). */
+const MAX_ERRORS = 20
+const MAX_PATH = 200
+const MAX_MESSAGE = 300
+const MAX_DETAIL = 2_000
+
+const shorten = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max)}…`)
+
+const shortDetail = (detail: string): string => shorten(detail, MAX_DETAIL)
+
+/** The first errors, and the number of omitted ones. */
+function shortErrors(errors: readonly FieldError[]): {
+  errors: FieldError[]
+  errors_omitted?: number
+} {
+  const shown = errors.slice(0, MAX_ERRORS).map(({ path, message }) => ({
+    path: shorten(path, MAX_PATH),
+    message: shorten(message, MAX_MESSAGE),
+  }))
+  const omitted = errors.length - shown.length
+  return { errors: shown, ...(omitted > 0 ? { errors_omitted: omitted } : {}) }
+}

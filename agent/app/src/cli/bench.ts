@@ -1,6 +1,6 @@
 /** cairn bench: measures the log and the service on this machine, next to what its disk can do. */
 import { writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, cpus, release, totalmem } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'
 import { benchSandboxes } from '@cairn/harness/bench/boxes'
 import { benchChildren } from '@cairn/harness/bench/children'
@@ -11,7 +11,6 @@ import { benchSandboxedAgent } from '../bench/sandboxed-agent.ts'
 import { benchChannels } from '../bench/channels.ts'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
-import { describeMachine, machineLine } from '../bench/machine.ts'
 import { benchSwarm, SWARM_LEVELS } from '../bench/swarm.ts'
 import { figureTable, lifeTable, readingTable, swarmTable } from '../bench/table.ts'
 import { defineCommand, takePositionals } from './command.ts'
@@ -87,3 +86,20 @@ function readLevels(text: string): number[] {
     throw new UsageError(`Invalid --turns "${text}": must be comma-separated numbers from 1 to 5000`)
   return levels
 }
+
+/** The machine that the figures were measured on. */
+type Machine = { cpu: string; cores: number; memory_gib: number; system: string; node: string }
+
+function describeMachine(): Machine {
+  const all = cpus()
+  return {
+    cpu: all[0]?.model.trim() || 'unknown',
+    cores: all.length,
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    system: `${process.platform} ${release()} ${process.arch}`,
+    node: process.version,
+  }
+}
+
+const machineLine = ({ cpu, cores, memory_gib, system, node }: Machine): string =>
+  `${cores} × ${cpu}, ${memory_gib} GiB, ${system}, Node ${node}`

@@ -2,16 +2,16 @@
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { signingKeyProblem } from '@cairn/api'
-import { asError } from '@cairn/protocol'
+import { asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
 import { checkBoxes } from './check-boxes.ts'
-import { checkConnections } from './check-connections.ts'
 import { checkStore } from './check-store.ts'
 import { checkWorkspaces } from './check-workspaces.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT } from '../exit.ts'
 import type { Finding } from './finding.ts'
+import { checkChannels } from '@cairn/channels'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -163,4 +163,23 @@ async function checkServer(dataDir: string): Promise<Finding> {
       detail: `process ${server.pid} does not respond at ${server.url}: ${asError(error).message}`,
     }
   }
+}
+
+/**
+ * The messaging channels of the configuration: whether their settings are complete and their mail servers
+ * answer.
+ */
+async function checkConnections(env: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(env).config
+  } catch {
+    // The configuration check reports it.
+    return []
+  }
+  return (await checkChannels(config, env, Date.now)).map(({ name, problem, isTried }) => ({
+    check: `channel ${name}`,
+    verdict: problem === null ? 'ok' : 'fail',
+    detail: problem ?? (isTried ? 'its servers respond' : 'configured (not tested)'),
+  }))
 }

@@ -4,9 +4,8 @@
  */
 import { Config } from '@cairn/protocol'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { ConfigError } from './config-error.ts'
-import { knownKeys } from './known-keys.ts'
 import { nearest } from './nearest.ts'
 
 export type ConfigSource = {
@@ -102,4 +101,41 @@ function findLine(
   }
   if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
   return path.length === 0 ? undefined : findLine(document, path.slice(0, -1), undefined, lines)
+}
+
+type Json = {
+  properties?: Record<string, Json>
+  additionalProperties?: Json | boolean
+  items?: Json
+  oneOf?: Json[]
+  anyOf?: Json[]
+  const?: unknown
+}
+
+const schema = z.toJSONSchema(Config, { io: 'input' }) as Json
+
+/** The keys that the configuration schema allows at a path, for the hint about an unknown key. */
+function knownKeys(path: readonly PropertyKey[], root: unknown): string[] {
+  let nodes: Json[] = [schema]
+  let value = root
+  for (const key of path) {
+    nodes = choose(nodes, value).flatMap(node => {
+      const next = node.properties?.[String(key)] ?? node.items ?? node.additionalProperties
+      return typeof next === 'object' ? [next] : []
+    })
+    value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key]
+  }
+  return [...new Set(choose(nodes, value).flatMap(node => Object.keys(node.properties ?? {})))]
+}
+
+/** The alternative that the value declares (`kind: openai`); all of them if it declares none. */
+function choose(nodes: readonly Json[], value: unknown): Json[] {
+  const flat = nodes.flatMap(node => node.oneOf ?? node.anyOf ?? [node])
+  const declared = flat.filter(node =>
+    Object.entries(node.properties ?? {}).some(
+      ([key, property]) =>
+        property.const !== undefined && property.const === (value as Record<string, unknown> | null)?.[key],
+    ),
+  )
+  return declared.length > 0 ? declared : flat
 }

@@ -1,6 +1,5 @@
 /** The stream of a log: bytes, cursors, disconnects (contract 2, 3). */
 import { expectEqual, expectTrue } from './expectations.ts'
-import { framesOf } from './frames.ts'
 import { poll, upTo } from './polling.ts'
 import type { Check, Probe } from './probe.ts'
 
@@ -161,3 +160,19 @@ export const STREAM_CHECKS: readonly Check[] = [
     },
   },
 ]
+
+/** Parses Server-Sent Events from text. */
+type Frame = { id: number; event: string; data: string }
+/** The complete frames of a stream's text; comments and a truncated last frame are skipped. */
+function framesOf(text: string): Frame[] {
+  const whole = text.slice(0, text.lastIndexOf('\n\n') + 2)
+  return whole.split('\n\n').flatMap(block => {
+    const field = (name: string): string | undefined =>
+      block
+        .split('\n')
+        .find(line => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2)
+    const data = field('data')
+    return data === undefined ? [] : [{ id: Number(field('id')), event: field('event') ?? '', data }]
+  })
+}

@@ -3,12 +3,11 @@
  * request is answered.
  */
 import { createHash } from 'node:crypto'
-import { type ChannelVisitor, CommitRefused } from '@cairn/log'
+import { type ChannelVisitor, CommitRefused, type InboundRow } from '@cairn/log'
 import { AppError, type Attachment, type ChannelSource } from '@cairn/protocol'
 import { addMessage, findRequest } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from '../deps.ts'
-import { accountOf } from '../sender.ts'
-import { checkLimits, rowFor } from './count-row.ts'
+import { accountOf, isFlooding, isIgnored } from '../sender.ts'
 import { shortId, visitorKey } from './visitor.ts'
 
 export type Said = {
@@ -94,4 +93,33 @@ const taken = ({ message_id, type }: { message_id: number; type: string }): Take
 function refusalOf(thrown: unknown): string | null {
   const refused = thrown instanceof AppError ? thrown.cause : thrown
   return refused instanceof CommitRefused ? refused.refusal : null
+}
+
+/** Also finds the row of an earlier request with this key that died. */
+async function rowFor(
+  { store: { channels } }: ChannelDeps,
+  connection_id: string,
+  visitor: ChannelVisitor,
+  { event_key, session_id }: { event_key: string; session_id: string },
+): Promise<InboundRow> {
+  const conversation_key = visitorKey(visitor)
+  const body = JSON.stringify({ session_id })
+  await channels.receive({ connection_id, event_key, conversation_key, sender: conversation_key, body })
+  const row = await channels.inboundOf(connection_id, event_key)
+  if (row === null) throw new Error('[rowFor] the store did not keep the row that it acknowledged')
+  return row
+}
+
+/** Throws AppError if the visitor is blocked, or had exceeded a limit when the row arrived. */
+async function checkLimits(
+  { store, now }: ChannelDeps,
+  connection: Connection,
+  visitor: ChannelVisitor,
+  row: InboundRow,
+): Promise<void> {
+  const sender = await store.channels.seeSender(connection.id, visitorKey(visitor), visitor.name)
+  if (isIgnored(sender, now())) throw new AppError('forbidden', 'This conversation does not accept messages.')
+  const speaker = { principal: accountOf(connection), isLinked: false, isProven: true, sender }
+  if (await isFlooding(store.channels, speaker, row))
+    throw new AppError('rate_limited', 'Too many messages. Try again later.')
 }

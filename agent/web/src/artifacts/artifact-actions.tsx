@@ -4,8 +4,8 @@ import { CodeBlock } from '../code/code-block.tsx'
 import type { ArtifactBody } from '../queries.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { CodeIcon, ExpandIcon } from '../ui/page-icons.tsx'
-import { sourceOf } from './artifact-source.ts'
 import { toolsWords } from '../words/tools.ts'
+import { csvOf } from '../ui/csv.ts'
 
 const FullScreen = lazy(() => import('./full-screen.tsx'))
 
@@ -55,4 +55,22 @@ export function ArtifactActions({ sessionId, name, spec, isSource, onSource }: P
 export function ArtifactSource({ spec }: { spec: ArtifactBody }) {
   const { text, language } = sourceOf(spec)
   return <CodeBlock code={text} language={language} />
+}
+
+/** The source of an artifact as text. Pure. */
+function sourceOf(spec: ArtifactBody): { text: string; language: string } {
+  switch (spec.kind) {
+    case 'markdown':
+      return { text: spec.content, language: 'markdown' }
+    case 'table':
+      return { text: csvOf([spec.columns, ...spec.rows]), language: 'csv' }
+    case 'chart':
+      return { text: JSON.stringify(spec.chart, null, 2), language: 'json' }
+    case 'html':
+      return { text: spec.html, language: 'xml' }
+    case 'svg':
+      return { text: spec.svg, language: 'xml' }
+    case 'image':
+      return { text: spec.path, language: '' }
+  }
 }

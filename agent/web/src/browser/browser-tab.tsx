@@ -1,16 +1,16 @@
 /** The live view of a session's browser, and its controls. */
 import { useQuery } from '@tanstack/react-query'
-import { useCallback, useRef } from 'react'
+import { useCallback, useRef, type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { client, describeError, isMissing } from '../api.ts'
 import { BrowserBar } from './browser-bar.tsx'
 import { BrowserControl } from './browser-control.tsx'
 import { LivePicture } from './live-picture.tsx'
-import { TypeForMe } from './type-for-me.tsx'
 import { useLiveView } from './use-live-view.ts'
 import './browser.css'
 import { generalWords } from '../words/general.ts'
 import { browserWords } from '../words/browser.ts'
+import type { Input } from './live-socket.ts'
 
 const LOOK_MS = 3_000
 
@@ -80,5 +80,41 @@ function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName:
       </div>
       {view.yours && <TypeForMe say={say} />}
     </section>
+  )
+}
+
+/** A text field that types into the page: for phone keyboards and input methods, which send no key events. */
+function TypeForMe({ say }: { say(input: Input): void }) {
+  const [text, setText] = useState('')
+  const send = (event: FormEvent) => {
+    event.preventDefault()
+    if (text !== '') say({ t: 'paste', text })
+    setText('')
+  }
+  const press = (key: string) => () => {
+    for (const kind of ['down', 'up']) say({ t: 'key', kind, key, code: key, text: '', mods: 0 })
+  }
+  return (
+    <form className="type-for-me" onSubmit={send} autoComplete="off">
+      {/* Masked because it may be a password; autofill is off. */}
+      <input
+        className="input"
+        type="password"
+        autoComplete="off"
+        aria-label={browserWords.typeField}
+        placeholder={browserWords.typeInto}
+        value={text}
+        onChange={event => setText(event.target.value)}
+      />
+      <Button className="button" type="submit">
+        {browserWords.type}
+      </Button>
+      <Button className="button" onPress={press('Tab')}>
+        {browserWords.tabKey}
+      </Button>
+      <Button className="button" onPress={press('Enter')}>
+        {browserWords.enterKey}
+      </Button>
+    </form>
   )
 }

@@ -3,12 +3,12 @@ import { memo } from 'react'
 import { formatCost, formatTokens } from '../format.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { ChevronIcon } from '../ui/page-icons.tsx'
+import { ChevronIcon, ForkIcon } from '../ui/page-icons.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
-import { ForkButton } from './fork-button.tsx'
 import { Rating } from './rating.tsx'
 import { chatWords } from '../words/chat.ts'
+import { useFork } from './use-fork.ts'
 
 type Props = { sessionId: string; item: ItemOf<'answer'>; isForkable: boolean }
 
@@ -67,5 +67,23 @@ function AnswerFoot({ sessionId, item, isForkable }: Props) {
         {item.cost_usd !== null && ` · ${formatCost(item.cost_usd)}`}
       </span>
     </footer>
+  )
+}
+
+/** Forks the session at this point; the original stays unchanged. */
+function ForkButton({ sessionId, eventId }: { sessionId: string; eventId: number }) {
+  const fork = useFork(sessionId)
+  return (
+    <button
+      type="button"
+      className="button quiet square small"
+      aria-label={chatWords.fork}
+      title={chatWords.fork}
+      disabled={fork.isPending}
+      onClick={() => fork.mutate({ event_id: eventId })}
+      data-testid="fork"
+    >
+      <ForkIcon />
+    </button>
   )
 }

@@ -1,8 +1,7 @@
 /** A board note that the session wrote or received, at its position in the chat. */
 import { memo, useState } from 'react'
-import { visibleText } from '@cairn/protocol'
+import { visibleText, type BoardView } from '@cairn/protocol'
 import type { BoardItem as Board } from '@cairn/state'
-import { readLines } from '../board/board-text.ts'
 import { Note } from '../board/note.tsx'
 import { formatDuration, oneLine } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
@@ -68,3 +67,19 @@ export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
 
 const wordOf = ({ update }: { update: 'snapshot' | 'delta' }, count: number): string =>
   update === 'snapshot' ? chatWords.readAll(count) : chatWords.readNew(count)
+
+type ReadLine =
+  | { id: string; writer: string; type: BoardView['notes'][number]['type']; content: string }
+  /** A heading, or a line in the format of another release; shown unchanged. */
+  | { text: string }
+
+const LINE = /^\[(?<id>n\d+) (?<writer>\S+) (?<type>FACT|FAIL|CLAIM|RESULT)\] (?<content>.*)$/
+
+/** Parses the text of a board that the model read. */
+const readLines = (content: string): ReadLine[] =>
+  content.split('\n').map(text => {
+    const { id, writer, type, content } = LINE.exec(text)?.groups ?? {}
+    return id === undefined || writer === undefined || content === undefined
+      ? { text }
+      : { id, writer, type: type as BoardView['notes'][number]['type'], content }
+  })

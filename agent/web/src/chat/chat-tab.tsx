@@ -1,19 +1,20 @@
 /** The session as a conversation: the messages from its log, the cards, and the composer. */
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
-import type { ChatItem } from '@cairn/state'
+import type { ChatItem, SessionView } from '@cairn/state'
 import type { ItemOf } from './chat-item.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
-import { TailIcon } from '../ui/page-icons.tsx'
+import { TailIcon, ChevronIcon } from '../ui/page-icons.tsx'
 import { Composer } from '../dock/composer.tsx'
 import type { Asked } from '../dock/use-composer.ts'
 import { StateBar } from '../dock/state-bar.tsx'
 import { Cards } from './cards.tsx'
 import { Conversation } from './conversation.tsx'
-import { PlanPanel } from './plan-panel.tsx'
 import { useStickToEnd } from './use-stick-to-end.ts'
 import './chat.css'
 import { chatWords } from '../words/chat.ts'
+import { memo } from 'react'
+import { ExactText } from '../ui/exact-text.tsx'
 
 type Props = {
   log: FollowedSession
@@ -79,3 +80,24 @@ const isOpenQuestion = (item: ChatItem): item is ItemOf<'question'> =>
 /** What the person wrote, oldest first. */
 const saidIn = (items: readonly ChatItem[]): string[] =>
   items.flatMap(item => (item.kind === 'user' && item.synthetic === null ? [item.content] : []))
+
+type PlanPanelProps = { plan: SessionView['plan']; onOpen: () => void }
+
+/** The plan in one line above the composer; the rail shows all of it. */
+const PlanPanel = memo(function PlanPanel({ plan, onOpen }: PlanPanelProps) {
+  if (plan.length === 0) return null
+  const done = plan.filter(todo => todo.status === 'completed').length
+  const current = plan.find(todo => todo.status === 'in_progress')
+  return (
+    <button type="button" className="plan" data-testid="plan" onClick={onOpen}>
+      <ChevronIcon />
+      <strong>{chatWords.plan}</strong>
+      <span className="faint numeric">{chatWords.rounds(done, plan.length)}</span>
+      {current && (
+        <span className="truncate muted" dir="auto">
+          <ExactText text={current.content} />
+        </span>
+      )}
+    </button>
+  )
+})

@@ -5,12 +5,15 @@ import type { Session } from '@cairn/protocol'
 import type { ChatItem, SessionView } from '@cairn/state'
 import { formatCount } from '../format.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
-import { Suggestions } from '../dock/suggestions.tsx'
 import { ActionCards } from './action-cards.tsx'
 import { itemKey } from './chat-item.ts'
-import { DisclosureBanner } from './disclosure-banner.tsx'
 import { Item } from './item.tsx'
 import { chatWords } from '../words/chat.ts'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { client } from '../api.ts'
+import { aboutQuery } from '../queries.ts'
+import { useSendMessage } from '../dock/use-send-message.ts'
+import { composerWords } from '../words/composer.ts'
 
 /** Items drawn at first, from the end of the chat; a button shows more. */
 const PAGE = 80
@@ -124,6 +127,54 @@ function Opening({
       <h2>{isNew && agent !== undefined ? chatWords.newSession(agent) : chatWords.noMessages}</h2>
       <p>{chatWords.describeTask}</p>
       {isNew && <Suggestions sessionId={sessionId} />}
+    </div>
+  )
+}
+
+/** States that the agent is an AI, if the operator enabled it. Accepting it is recorded in the log. */
+function DisclosureBanner({ sessionId, isConfirmed }: { sessionId: string; isConfirmed: boolean }) {
+  const { data: about } = useQuery(aboutQuery)
+  const confirm = useMutation({
+    mutationFn: () => client.call('confirmDisclosure', { params: { id: sessionId } }),
+  })
+  if (!about || about.disclosure.level === 'none' || isConfirmed || confirm.isSuccess) return null
+  return (
+    <aside className="banner" aria-label={chatWords.aboutAssistant} data-testid="disclosure">
+      <p>{about.disclosure.text ?? chatWords.disclosure}</p>
+      <Button
+        className="button"
+        isDisabled={confirm.isPending}
+        onPress={() => confirm.mutate()}
+        data-testid="confirm-disclosure"
+      >
+        {chatWords.understand}
+      </Button>
+    </aside>
+  )
+}
+
+const DEMO = composerWords.demo
+const ANY = composerWords.first
+
+/** Suggested first messages of an empty session. A click sends one unchanged. */
+function Suggestions({ sessionId }: { sessionId: string }) {
+  const { data: about } = useQuery(aboutQuery)
+  const send = useSendMessage(sessionId, () => undefined)
+  if (about === undefined) return null
+  return (
+    <div className="suggestions" role="group" aria-label={composerWords.suggestions}>
+      {(about.demo ? DEMO : ANY).map(content => (
+        <button
+          key={content}
+          type="button"
+          className="button"
+          disabled={send.isPending}
+          onClick={() => send.mutate({ content, on_question: 'refuse' })}
+          data-testid="suggestion"
+        >
+          {content}
+        </button>
+      ))}
     </div>
   )
 }

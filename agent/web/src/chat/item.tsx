@@ -6,15 +6,17 @@ import { AnswerItem } from './answer-item.tsx'
 import { ApprovalCard } from './approval-card.tsx'
 import { BoardItem } from './board-item.tsx'
 import { isAsked, type ItemOf } from './chat-item.ts'
-import { CommandReply } from './command-reply.tsx'
 import { ExpertCard } from './expert-card.tsx'
 import { HistoryItem } from './history-item.tsx'
-import { StatusItem } from './status-item.tsx'
 import { QuestionCard } from './question-card.tsx'
 import { ToolCard } from './tool-card.tsx'
 import { UserItem } from './user-item.tsx'
 import { TaskItem } from './task-item.tsx'
 import { WorkerItem } from './worker-item.tsx'
+import './command-reply.css'
+import { ExactText } from '../ui/exact-text.tsx'
+import { AlertIcon } from '../ui/icons.tsx'
+import { generalWords } from '../words/general.ts'
 
 export const Item = memo(function Item({
   item,
@@ -67,3 +69,39 @@ export const Item = memo(function Item({
 
 /** A task has its own card, too. */
 const isTask = ({ name, status }: ItemOf<'tool'>): boolean => name === SPAWN_TASK_TOOL && status === 'done'
+
+/** The server's reply to a slash command. The agent did not write it, so it cannot be rated. */
+const CommandReply = memo(function CommandReply({ item }: { item: ItemOf<'answer'> }) {
+  return (
+    <p className="command-reply" data-testid="command-reply" data-event={item.event_id} role="status">
+      {item.content}
+    </p>
+  )
+})
+
+/** An event of the session itself: a crash, a recovery, a stop. */
+const StatusItem = memo(function StatusItem({
+  item,
+  onEvent,
+}: {
+  item: ItemOf<'notice'>
+  onEvent: (id: number) => void
+}) {
+  return (
+    <p
+      className="notice"
+      data-level={item.level}
+      data-type={item.type}
+      data-testid="notice"
+      role={item.level === 'error' ? 'alert' : undefined}
+    >
+      {item.level !== 'info' && <AlertIcon />}
+      <span>
+        <ExactText text={item.text} />
+      </span>
+      <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
+        {generalWords.event(item.event_id)}
+      </button>
+    </p>
+  )
+})

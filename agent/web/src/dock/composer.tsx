@@ -3,15 +3,19 @@
  * instruction to the running turn, or the answer to the open question.
  */
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
-import { AttachIcon, SendIcon, StopIcon } from '../ui/page-icons.tsx'
-import { ArchivedNote } from './archived-note.tsx'
+import { AttachIcon, SendIcon, StopIcon, FileIcon } from '../ui/page-icons.tsx'
 import { AskedHint, Choices } from './asked.tsx'
-import { AttachedList } from './attached-list.tsx'
-import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'
 import { type ComposerProps, useComposer } from './use-composer.ts'
 import './dock.css'
 import { composerWords } from '../words/composer.ts'
 import { generalWords } from '../words/general.ts'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Button } from 'react-aria-components'
+import { client } from '../api.ts'
+import { refreshSession } from '../queries.ts'
+import { CloseIcon } from '../ui/icons.tsx'
+import type { Attached } from './use-attachments.ts'
+import type { Completion } from './use-completion.ts'
 
 type Composing = ReturnType<typeof useComposer>
 
@@ -124,5 +128,99 @@ function Field({ composing, asks, isRunning }: FieldProps) {
       data-mode={asks ? 'answer' : 'message'}
       data-testid="composer"
     />
+  )
+}
+
+/** Shown in place of the composer in an archived session, with a button that restores it. */
+function ArchivedNote({ sessionId }: { sessionId: string }) {
+  const queries = useQueryClient()
+  const restore = useMutation({
+    mutationFn: () => client.call('restoreSession', { params: { id: sessionId } }),
+    onSuccess: () => refreshSession(queries, sessionId),
+  })
+  return (
+    <p className="composer-closed muted">
+      {composerWords.archived}{' '}
+      <Button
+        className="button small"
+        isDisabled={restore.isPending}
+        onPress={() => restore.mutate()}
+        data-testid="restore"
+      >
+        {composerWords.restore}
+      </Button>
+    </p>
+  )
+}
+
+type Props = { attached: readonly Attached[]; onRemove: (id: number) => void }
+
+/** The attachments of the message as removable chips. */
+function AttachedList({ attached, onRemove }: Props) {
+  if (attached.length === 0) return null
+  return (
+    <ul className="attached" aria-label={composerWords.attached}>
+      {attached.map(one => (
+        <li key={one.id} data-testid="attached" data-state={one.state} data-kind={one.kind}>
+          {one.kind === 'picture' && one.value !== null ? (
+            <img src={`data:${one.value.mime_type};base64,${one.value.data}`} alt="" />
+          ) : (
+            <FileIcon />
+          )}
+          <span className="truncate">{one.name}</span>
+          {one.state === 'reading' && <span className="faint">…</span>}
+          <button
+            type="button"
+            className="button quiet square small"
+            aria-label={composerWords.remove(one.name)}
+            onClick={() => onRemove(one.id)}
+          >
+            <CloseIcon />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The completions of the word at the caret, above the composer, each with a line of help. */
+const LIST_ID = 'composer-completions'
+const optionId = (at: number) => `${LIST_ID}-${at}`
+
+function CompletionList({ candidates, active, choose }: Completion) {
+  if (candidates.length === 0) return null
+  return (
+    <>
+      <p className="visually-hidden" role="status">
+        {composerWords.completionHint(candidates.length)}
+      </p>
+      <div
+        className="completions"
+        id={LIST_ID}
+        role="listbox"
+        aria-label={composerWords.completions}
+        data-testid="completions"
+      >
+        {candidates.map((candidate, at) => (
+          <div
+            key={candidate.label}
+            id={optionId(at)}
+            role="option"
+            tabIndex={-1}
+            aria-selected={at === active}
+            className="completion"
+            data-testid="completion"
+            // Keeps the focus in the text field.
+            onMouseDown={event => {
+              event.preventDefault()
+              choose(candidate)
+            }}
+          >
+            <span className="completion-name">{candidate.label}</span>
+            <span className="completion-help faint">{candidate.help}</span>
+          </div>
+        ))}
+      </div>
+    </>
   )
 }

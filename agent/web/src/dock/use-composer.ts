@@ -7,7 +7,8 @@ import { useAttachments } from './use-attachments.ts'
 import { useCompletion } from './use-completion.ts'
 import { useDraft } from './use-draft.ts'
 import { type Sent, useSendMessage } from './use-send-message.ts'
-import { useStop } from './use-stop.ts'
+import { useMutation } from '@tanstack/react-query'
+import { client } from '../api.ts'
 
 export type Asked = { callId: string; questions: readonly Question[] }
 export type ComposerProps = {
@@ -89,3 +90,6 @@ function useRecall(
     },
   }
 }
+
+const useStop = (sessionId: string) =>
+  useMutation({ mutationFn: () => client.call('stopSession', { params: { id: sessionId } }) })

@@ -1,6 +1,6 @@
 /** All events of the session, live: grid, filters, detail panel and keys. */
 import { useSearch } from '@tanstack/react-router'
-import { type RefObject, useEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useRef, useState, type KeyboardEvent } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session, SessionEvent } from '@cairn/protocol'
 import { formatCount } from '../format.ts'
@@ -9,18 +9,16 @@ import { stateWord } from '../sessions/session-state.tsx'
 import { TailIcon } from '../ui/page-icons.tsx'
 import { say, sayError } from '../ui/toasts.tsx'
 import { useMediaQuery } from '../ui/use-media-query.ts'
-import { type EventCommand, movesInGrid } from './event-commands.ts'
+import { type EventCommand, movesInGrid, commandOf, type KeyPlace } from './event-commands.ts'
 import { EventDetail } from './event-detail.tsx'
 import { EventGrid, type GridHandle } from './event-grid.tsx'
 import { EVENT, type EventIndex, indexOfKey, kindOfKey, positionOf, type RowKey } from './event-index.ts'
 import { EventsHelp } from './events-help.tsx'
 import { EventsToolbar } from './events-toolbar.tsx'
-import { NO_FILTER } from './filter.ts'
+import { NO_FILTER, type EventFilter } from './filter.ts'
 import { StatusLine } from './status-line.tsx'
 import { useEventAddress } from './use-event-address.ts'
 import { type EventCursor, useEventCursor } from './use-event-cursor.ts'
-import { useEventKeys } from './use-event-keys.ts'
-import { useFilter } from './use-filter.ts'
 import './events.css'
 import { eventsWords } from '../words/events.ts'
 import { generalWords } from '../words/general.ts'
@@ -214,4 +212,57 @@ function NewerButton({
       {eventsWords.newer(formatCount(newer))}
     </Button>
   )
+}
+
+type AnyKeyboardEvent = KeyboardEvent | globalThis.KeyboardEvent
+
+const ELSEWHERE =
+  'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], ' +
+  '[role="tree"]'
+const CONTROLS = 'a, button, summary, [tabindex]'
+
+/**
+ * Handles the keys of the EVENTS tab on the page, where they have no other use; returns the handler for keys
+ * in the grid.
+ */
+function useEventKeys(run: (command: EventCommand) => void): (event: KeyboardEvent) => void {
+  const obey = (event: AnyKeyboardEvent, place: KeyPlace) => {
+    const command = commandOf(event, place)
+    if (command === null) return
+    event.preventDefault()
+    run(command)
+  }
+  const obeyNow = useRef(obey)
+  useEffect(() => {
+    obeyNow.current = obey
+  })
+  useEffect(() => {
+    const listen = (event: globalThis.KeyboardEvent) => {
+      const target = event.target as HTMLElement
+      if (!event.defaultPrevented && !target.closest(ELSEWHERE))
+        obeyNow.current(event, target.closest(CONTROLS) ? 'control' : 'page')
+    }
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [])
+  return event => obey(event, 'grid')
+}
+
+/** Applies a filter, and keeps the active row in view when the rows around it change. */
+function useFilter(
+  { index, setFilter }: FollowedSession,
+  grid: RefObject<GridHandle | null>,
+  { activeKey, isFollowing }: { activeKey: RowKey | null; isFollowing: boolean },
+): (filter: EventFilter) => void {
+  const isRevealDue = useRef(false)
+  useEffect(() => {
+    if (!isRevealDue.current || index.unscanned > 0) return
+    isRevealDue.current = false
+    if (!isFollowing)
+      grid.current?.reveal(activeKey === null ? 0 : positionOf(index.rows, activeKey), 'center')
+  })
+  return filter => {
+    setFilter(filter)
+    isRevealDue.current = true
+  }
 }

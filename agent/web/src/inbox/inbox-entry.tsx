@@ -1,5 +1,5 @@
 /** One item of the inbox: its text, its source, and its actions. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
@@ -8,13 +8,12 @@ import { proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { whyAsked } from '../decisions/why-asked.ts'
 import { formatAgo } from '../ui/use-now.ts'
 import { Markdown } from '../markdown/markdown.tsx'
-import { needsAnswer } from '../queries.ts'
+import { needsAnswer, meQuery } from '../queries.ts'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
 import { ItemActions } from './item-actions.tsx'
-import { Outcome } from './outcome.tsx'
-import { RaisedIn } from './raised-in.tsx'
 import { inboxWords } from '../words/inbox.ts'
 import { generalWords } from '../words/general.ts'
+import { SessionLink } from '../sessions/session-link.tsx'
 
 const KINDS = inboxWords.kinds
 
@@ -95,5 +94,51 @@ function Origin({ item }: { item: InboxItem }) {
         {generalWords.event(item.source_event_id)}
       </Link>
     </>
+  )
+}
+
+const DECIDED: Record<string, string> = inboxWords.outcomes
+
+/** The decision on an item and its author. A service account is never shown as a person. */
+function Outcome({ item }: { item: InboxItem }) {
+  const { data: me } = useQuery(meQuery)
+  const word = item.decision ?? item.status
+  const { decided_by_user_id: user, decided_by_service_account_id: machine, decided_by_name: name } = item
+  return (
+    <span className="muted" data-testid="inbox-outcome">
+      {DECIDED[word] ?? word}
+      {user !== undefined &&
+        (user === me?.id ? ` ${inboxWords.byYou}` : <Named by={inboxWords.byUser} id={user} name={name} />)}
+      {machine !== undefined && <Named by={inboxWords.byServiceAccount} id={machine} name={name} />}
+    </span>
+  )
+}
+
+/** A deleted account is shown by its id. */
+const Named = ({ by, id, name }: { by: string; id: string; name: string | undefined }) => (
+  <>
+    {` ${by} `}
+    {name === undefined ? <code>{id}</code> : <span title={id}>{visibleText(name)}</span>}
+  </>
+)
+
+/** The agent and the session of an item, and for a worker also its root session, with links. */
+function RaisedIn({ item }: { item: InboxItem }) {
+  const isWorker = item.root_session_id !== item.session_id
+  const title = item.session_title === null ? null : visibleText(item.session_title)
+  return (
+    <p className="raised-in muted" data-testid={isWorker ? 'from-worker' : 'from-session'}>
+      {visibleText(item.agent)}
+      {isWorker ? `${inboxWords.fromWorker} ` : ` ${inboxWords.in} `}
+      <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
+        {title ?? (isWorker ? generalWords.untitled : inboxWords.untitled)}
+      </Link>
+      {isWorker && (
+        <>
+          {` ${inboxWords.of} `}
+          <SessionLink id={item.root_session_id} unnamed={inboxWords.untitled} />
+        </>
+      )}
+    </p>
   )
 }

@@ -6,7 +6,6 @@
 import { useEffect, useState } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
 import { useThemeName } from '../ui/use-theme-name.ts'
-import { drawDiagram, type Drawn } from './draw-diagram.ts'
 import { toolsWords } from '../words/tools.ts'
 
 /** A streamed diagram is rendered once its source is unchanged for this time. */
@@ -62,4 +61,44 @@ export function Diagram({ source }: { source: string }) {
 const widthOf = (svg: string): number | undefined => {
   const width = Number(/viewBox="[-\d.]+ [-\d.]+ ([\d.]+)/.exec(svg)?.[1])
   return Number.isFinite(width) ? Math.ceil(width) : undefined
+}
+
+type Drawn = { svg: string } | { error: string }
+type Reply = Drawn & { drawing: number }
+
+let frame: Promise<Window> | undefined
+let count = 0
+const waiting = new Map<number, (drawn: Drawn) => void>()
+
+function openFrame(): Promise<Window> {
+  const element = document.createElement('iframe')
+  element.src = '/diagram-frame.html'
+  element.className = 'diagram-frame'
+  element.title = toolsWords.diagramRenderer
+  element.tabIndex = -1
+  element.setAttribute('aria-hidden', 'true')
+  return new Promise(resolve => {
+    window.addEventListener('message', ({ source, origin, data }: MessageEvent<unknown>) => {
+      if (source !== element.contentWindow || origin !== location.origin || source === null) return
+      // The frame sends this once it has loaded.
+      if (data === 'ready') resolve(source as Window)
+      else settle(data as Reply)
+    })
+    document.body.append(element)
+  })
+}
+
+function settle({ drawing, ...drawn }: Reply): void {
+  waiting.get(drawing)?.(drawn)
+  waiting.delete(drawing)
+}
+
+/** Renders diagrams in a hidden frame, which the first diagram creates. */
+async function drawDiagram(source: string, isDark: boolean): Promise<Drawn> {
+  const page = await (frame ??= openFrame())
+  const drawing = ++count
+  return new Promise(resolve => {
+    waiting.set(drawing, resolve)
+    page.postMessage({ drawing, source, isDark }, location.origin)
+  })
 }

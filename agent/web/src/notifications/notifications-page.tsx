@@ -4,8 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
-import { canNotify, wantsNotifications } from '../inbox/desktop-notifications.ts'
-import { toggleNotifications } from '../inbox/toggle-notifications.ts'
+import { canNotify, wantsNotifications, NOTIFICATIONS_KEY } from '../inbox/desktop-notifications.ts'
 import { BackIcon } from '../ui/page-icons.tsx'
 import { ChooseKinds } from './choose-kinds.tsx'
 import { EmailSection } from './email-section.tsx'
@@ -66,4 +65,15 @@ function BrowserSection() {
       </Button>
     </section>
   )
+}
+
+/** Turning them on asks for the browser's permission. Returns whether they are on. */
+async function toggleNotifications(): Promise<boolean> {
+  if (wantsNotifications()) {
+    localStorage.removeItem(NOTIFICATIONS_KEY)
+    return false
+  }
+  if ((await Notification.requestPermission()) !== 'granted') return false
+  localStorage.setItem(NOTIFICATIONS_KEY, 'on')
+  return true
 }

@@ -6,7 +6,6 @@ import { type KeyboardEvent, useEffect, useRef } from 'react'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { PlanList } from '../tools/plan-list.tsx'
 import { CloseIcon } from '../ui/icons.tsx'
-import { ArtifactsSection } from './artifacts-section.tsx'
 import { ChangesSection } from './changes-section.tsx'
 import { FilesSection } from './files-section.tsx'
 import type { Section } from './sections.ts'
@@ -14,6 +13,9 @@ import { SECTIONS } from './sections.ts'
 import { TimelineSection } from './timeline-section.tsx'
 import './rail.css'
 import { railWords } from '../words/rail.ts'
+import type { ItemOf } from '../chat/chat-item.ts'
+import { ArtifactItem } from '../artifacts/artifact-item.tsx'
+import type { SessionView } from '@cairn/state'
 
 type Props = {
   log: FollowedSession
@@ -112,4 +114,16 @@ function Body({ log, section, onEvent }: Omit<Props, 'onSection'>) {
     case 'timeline':
       return <TimelineSection log={log} onEvent={onEvent} />
   }
+}
+
+type ArtifactsSectionProps = { sessionId: string; view: SessionView }
+
+/** The artifacts of the session, each in its newest version. */
+function ArtifactsSection({ sessionId, view }: ArtifactsSectionProps) {
+  const newest = new Map<string, ItemOf<'artifact'>>()
+  for (const item of view.items) if (item.kind === 'artifact') newest.set(item.artifact_id, item)
+  if (newest.size === 0) return <p className="rail-empty muted">{railWords.noArtifacts}</p>
+  return [...newest.values()]
+    .toReversed()
+    .map(item => <ArtifactItem key={item.artifact_id} sessionId={sessionId} item={item} />)
 }

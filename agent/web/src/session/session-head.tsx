@@ -3,13 +3,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
-import { client } from '../api.ts'
+import { client, describeError } from '../api.ts'
 import { formatCost, formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
 import { canPause, StateDot, stateWord } from '../sessions/session-state.tsx'
-import { ConnectionBadge } from './connection-badge.tsx'
-import type { FollowedSession } from './followed-session.ts'
+import type { FollowedSession, Connection } from './followed-session.ts'
 import { generalWords } from '../words/general.ts'
 import { sessionWords } from '../words/session.ts'
 
@@ -105,5 +104,35 @@ function PauseButton({ session, isConnected }: { session: Session | undefined; i
     >
       {generalWords.pause}
     </Button>
+  )
+}
+
+const WORDS: Record<Connection, string> = sessionWords.connections
+
+/** Shows whether the page still receives events. */
+function ConnectionBadge({ log }: { log: FollowedSession }) {
+  const { connection } = log
+  return (
+    <>
+      <span
+        className="connection"
+        data-state={connection}
+        data-testid="connection"
+        role="status"
+        title={connection === 'failed' ? describeError(log.failure) : undefined}
+      >
+        {WORDS[connection]}
+      </span>
+      {connection === 'failed' && (
+        <Button
+          className="button quiet small"
+          onPress={() => {
+            log.follow()
+          }}
+        >
+          {sessionWords.reconnect}
+        </Button>
+      )}
+    </>
   )
 }

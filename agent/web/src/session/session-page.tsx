@@ -1,22 +1,24 @@
 /** One session: its head, and its log as a chat or as events. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router'
-import { Suspense, lazy, useCallback, useEffect } from 'react'
+import { Suspense, lazy, useCallback, useEffect, useState, useMemo, useSyncExternalStore } from 'react'
 import type { Session } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
-import { noteSession, sessionQuery } from '../queries.ts'
+import { noteSession, sessionQuery, meQuery } from '../queries.ts'
 import { titleMark } from '../sessions/session-state.tsx'
-import { PasswordOffer } from '../password/password-offer.tsx'
 import { BackIcon } from '../ui/page-icons.tsx'
 import { isSection, type Section } from '../rail/sections.ts'
 import { ChatTab } from '../chat/chat-tab.tsx'
-import type { FollowedSession } from './followed-session.ts'
+import { type FollowedSession, followSession } from './followed-session.ts'
 import { SessionHead } from './session-head.tsx'
 import { SessionTabs, type View, panelProps } from './session-tabs.tsx'
-import { useSessionLog } from './use-session-log.ts'
 import './session.css'
 import { generalWords } from '../words/general.ts'
 import { errorsWords } from '../words/errors.ts'
+import { loginWords } from '../words/login.ts'
+import { followLog } from '../live/live.ts'
+import { followWhileVisible } from '../ui/follow-while-visible.ts'
+import { keptLogs as logs } from './kept-logs.ts'
 
 const BrowserTab = lazy(async () => ({ default: (await import('../browser/browser-tab.tsx')).BrowserTab }))
 const EventsTab = lazy(async () => ({ default: (await import('../events/events-tab.tsx')).EventsTab }))
@@ -143,4 +145,68 @@ function usePlaces(id: string) {
     [navigate, id],
   )
   return { section, showSection, showPlan, showEvent }
+}
+
+// Loaded on demand, because most people decline.
+const PasswordDialog = lazy(async () => ({
+  default: (await import('../password/password-dialog.tsx')).PasswordDialog,
+}))
+
+/** Set once the offer was declined in this browser. */
+const KEY = 'cairn-no-password'
+
+/** Offers a password to a person who logged in with a link, until they set or decline it. */
+function PasswordOffer() {
+  const { data: me } = useQuery(meQuery)
+  const [isDeclined, setDeclined] = useState(() => localStorage.getItem(KEY) !== null)
+  const [isAsking, setAsking] = useState(false)
+  if (me?.has_password !== false || isDeclined) return null
+  const decline = () => {
+    localStorage.setItem(KEY, '1')
+    setDeclined(true)
+  }
+  return (
+    <aside className="password-offer" aria-label={loginWords.offer} data-testid="password-offer">
+      <span>{loginWords.offerText}</span>
+      <button type="button" className="button small" onClick={() => setAsking(true)}>
+        {loginWords.setPassword}
+      </button>
+      <button type="button" className="button quiet small" onClick={decline}>
+        {loginWords.notNow}
+      </button>
+      {isAsking && (
+        <Suspense fallback={null}>
+          <PasswordDialog onDone={() => setAsking(false)} />
+        </Suspense>
+      )}
+    </aside>
+  )
+}
+
+const KEPT = 4
+
+function logOf(id: string): FollowedSession {
+  const log =
+    logs.get(id) ??
+    followSession(id, followLog, {
+      request: callback => {
+        requestAnimationFrame(callback)
+      },
+      now: () => performance.now(),
+    })
+  logs.delete(id)
+  logs.set(id, log)
+  for (const oldest of logs.keys()) {
+    if (logs.size <= KEPT) break
+    logs.delete(oldest)
+  }
+  return log
+}
+
+/** The log of the open session. Some logs stay in memory, so that returning to one resumes at its cursor. */
+function useSessionLog(id: string): FollowedSession {
+  const log = useMemo(() => logOf(id), [id])
+  useEffect(() => followWhileVisible(() => log.follow()), [log])
+  useSyncExternalStore(log.subscribe, () => log.revision)
+  return log
 }

@@ -1,15 +1,15 @@
 /** The sessions that match the search text; loaded on the first search. */
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, infiniteQueryOptions } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { countFilters, type Filters } from '../session-filters.ts'
+import { countFilters, type Filters, queryOf } from '../session-filters.ts'
 import { useNow } from '../ui/use-now.ts'
 import { Failure, More } from './list-parts.tsx'
-import { searchQuery } from './search-query.ts'
 import { SearchResults } from './search-results.tsx'
 import { generalWords } from '../words/general.ts'
 import { sessionsWords } from '../words/sessions.ts'
 import { sessionMenuWords } from '../words/session-menu.ts'
+import { client } from '../api.ts'
 
 type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }
 
@@ -48,4 +48,22 @@ function noteOf(wanted: string, filters: Filters, found: number): string {
   return found > 0
     ? sessionMenuWords.searched
     : sessionMenuWords.nothingFound(wanted, filters.archived === true, countFilters(filters) > 0)
+}
+
+/** Sessions that contain the words. */
+const searchQuery = (filters: Filters, q: string) => {
+  const { q: _words, ...narrow } = filters
+  return infiniteQueryOptions({
+    queryKey: ['search', narrow, q],
+    queryFn: ({ pageParam, signal }) =>
+      client.call('search', {
+        query: { ...queryOf(narrow, Date.now()), q, limit: 20, cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: page => page.next_cursor,
+    // Results stay while the words change; a change of other filters discards them.
+    placeholderData: (before, query) =>
+      JSON.stringify(query?.queryKey[1]) === JSON.stringify(narrow) ? before : undefined,
+  })
 }

@@ -1,18 +1,18 @@
 /** A session opened by a share link: read-only, and without a login. */
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { visibleText } from '@cairn/protocol'
-import { describeError } from '../api.ts'
+import { visibleText, type AnswerOf, type SessionEvent } from '@cairn/protocol'
+import { describeError, client } from '../api.ts'
 import { itemKey } from '../chat/chat-item.ts'
 import { CairnMark } from '../ui/icons.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import { SharedItem } from './shared-item.tsx'
-import { sharedQuery } from './shared-query.ts'
 import '../shell/app-shell.css'
 import '../chat/chat.css'
 import './shared.css'
 import { generalWords } from '../words/general.ts'
 import { shareWords } from '../words/share.ts'
+import { emptySessionView, foldSessionView, type SessionView } from '@cairn/state'
 
 export function SharedPage() {
   // The token is in the fragment, so the browser does not send it when it loads the page.
@@ -52,4 +52,30 @@ export function SharedPage() {
       </main>
     </div>
   )
+}
+
+const EVERY_MS = 4000
+
+type Shared = { session: AnswerOf<'readShared'>['session']; view: SessionView; last_id: number }
+
+/** Polls the shared session while the page is open; each request reads only events after the last one. */
+const sharedQuery = (queries: QueryClient, token: string) => {
+  const queryKey = ['shared', token] as const
+  return queryOptions({
+    queryKey,
+    queryFn: async ({ signal }): Promise<Shared> => {
+      const known = queries.getQueryData<Shared>(queryKey)
+      let { view, last_id } = known ?? { view: emptySessionView, last_id: 0 }
+      for (;;) {
+        const page = await client.call('readShared', { body: { token, after: last_id }, signal })
+        // The server omits some event types and keys; the rest is unchanged.
+        view = foldSessionView(view, page.events as SessionEvent[])
+        last_id = page.last_id
+        if (!page.has_more) return { session: page.session, view, last_id }
+      }
+    },
+    refetchInterval: ({ state }) => (state.error === null ? EVERY_MS : false),
+    // The view is large, and a changed view is a new object.
+    structuralSharing: false,
+  })
 }

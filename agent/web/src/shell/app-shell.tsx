@@ -3,22 +3,24 @@
  * the address of the list, the list is the main content at every width. The landmarks depend only on the
  * address, so they always change together with it.
  */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
-import { useInboxCount, useInboxLive } from '../inbox/inbox-live.ts'
 import { useNotifications, useTabCount } from '../inbox/tab-calls.ts'
-import { aboutQuery } from '../queries.ts'
+import { aboutQuery, inboxQuery, needsAnswer, meQuery } from '../queries.ts'
 import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
-import { AccountMenu } from './account-menu.tsx'
 import { CairnMark, ClockIcon, InboxIcon, MissionIcon } from '../ui/icons.tsx'
-import { usePalette } from './use-palette.tsx'
-import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import './app-shell.css'
 import { shellWords } from '../words/shell.ts'
 import { generalWords } from '../words/general.ts'
 import { rich } from '../words/rich.tsx'
+import { useEffect, lazy, type ReactNode, Suspense, useState } from 'react'
+import { followChanges } from '../live/live.ts'
+import { followWhileVisible } from '../ui/follow-while-visible.ts'
+import { sayError } from '../ui/toasts.tsx'
+import { wantsNotifications } from '../inbox/desktop-notifications.ts'
+import { OpenerButton } from '../ui/opener-button.tsx'
 
 export function AppShell() {
   useInboxLive()
@@ -94,5 +96,82 @@ function Nav() {
         <span>{shellWords.schedules}</span>
       </Link>
     </nav>
+  )
+}
+
+/** Reads the inbox lists again on each change in the stream. */
+function useInboxLive(): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    const start = () =>
+      followChanges({
+        onItems: changes => {
+          if (changes.some(({ type }) => type !== 'session'))
+            void queries.invalidateQueries({ queryKey: ['inbox'] })
+        },
+        onFailed: sayError,
+      })
+    return followWhileVisible(start, wantsNotifications)
+  }, [queries])
+}
+
+/** The number of items that wait for an answer or have not been read. */
+function useInboxCount(): number {
+  const { data = [] } = useQuery(inboxQuery('pending'))
+  return data.filter(item => needsAnswer(item) || item.read_at === null).length
+}
+
+const AccountEntries = lazy(() => import('./account-entries.tsx'))
+
+/** The account menu: the logged-in person, password, logout. */
+function AccountMenu() {
+  const { data: me } = useQuery(meQuery)
+  const name = me?.name ?? ''
+  return (
+    <OpenerButton
+      className="button quiet square avatar"
+      label={shellWords.accountOf(name)}
+      testId="account"
+      renderOpen={(button, close) => <AccountEntries button={button} onDone={close} />}
+    >
+      {(name[0] ?? '·').toUpperCase()}
+    </OpenerButton>
+  )
+}
+
+const HEADS: Readonly<Record<string, string>> = shellWords.sandbox
+
+/** Warns every user of the agent when its commands run without a sandbox. */
+function SandboxNote() {
+  const { data: about } = useQuery(aboutQuery)
+  const head = HEADS[about?.sandbox.terminal ?? '']
+  if (head === undefined) return null
+  return (
+    <p className="demo-note" data-testid="sandbox-notice">
+      <strong>{head}</strong> {about?.sandbox.summary}
+    </p>
+  )
+}
+
+const Palette = lazy(() => import('./palette.tsx'))
+
+/** Opens the palette on Ctrl+K (or ⌘K) from anywhere. Its code is loaded on first use. */
+function usePalette(): ReactNode {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      setOpen(was => !was)
+    }
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [])
+  return (
+    isOpen && (
+      <Suspense fallback={null}>
+        <Palette onClose={() => setOpen(false)} />
+      </Suspense>
+    )
   )
 }

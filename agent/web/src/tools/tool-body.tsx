@@ -12,10 +12,8 @@ import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
 import { CommandView } from './command-view.tsx'
-import { FileList, FoundLines } from './file-list.tsx'
 import { PlanList } from './plan-list.tsx'
-import { numberOf, textOf, listOf, type ToolCall } from './tool-call.ts'
-import { WebPage } from './web-page.tsx'
+import { numberOf, textOf, listOf, type ToolCall, type Arguments } from './tool-call.ts'
 import './tools.css'
 import { toolsWords } from '../words/tools.ts'
 import { generalWords } from '../words/general.ts'
@@ -101,5 +99,69 @@ function Recorded({ call: { rawArgs, content }, onEvent }: Props) {
         </>
       )}
     </>
+  )
+}
+
+/** The entries of a folder, and the matches of a search. */
+const FIRST = 200
+
+function FileList({ entries }: { entries: readonly unknown[] }) {
+  return <Lines lines={entries.map(String)} name={toolsWords.entries} />
+}
+
+/** Matches are "path:line: text". */
+function FoundLines({ matches }: { matches: readonly unknown[] }) {
+  return <Lines lines={matches.map(String)} name={toolsWords.matches} />
+}
+
+function Lines({ lines, name }: { lines: readonly string[]; name: string }) {
+  if (lines.length === 0) return <p className="faint">{toolsWords.none}</p>
+  return (
+    <div className="tool-lines" dir="ltr" {...scrollRegion(name)}>
+      <ul>
+        {lines.slice(0, FIRST).map((line, at) => (
+          <li key={at}>
+            <Line text={line} />
+          </li>
+        ))}
+        {lines.length > FIRST && <li className="faint">{toolsWords.more(lines.length - FIRST)}</li>}
+      </ul>
+    </div>
+  )
+}
+
+function Line({ text }: { text: string }) {
+  const place = /^([^:\s][^:]*:\d+:)([\s\S]*)$/.exec(text)
+  if (place === null) return <ExactText text={text} />
+  return (
+    <>
+      <span className="faint">
+        <ExactText text={place[1] ?? ''} />
+      </span>
+      <ExactText text={place[2] ?? ''} />
+    </>
+  )
+}
+
+/** A fetched page: its address, title and text. */
+function WebPage({ result }: { result: Arguments }) {
+  const title = textOf(result, 'title')
+  const text = textOf(result, 'text')
+  const status = numberOf(result, 'status')
+  return (
+    <div className="web-page">
+      <p>
+        {title !== null && (
+          <strong dir="auto">
+            <ExactText text={title} />
+          </strong>
+        )}{' '}
+        <span className="faint">
+          <ExactText text={textOf(result, 'url') ?? ''} />
+          {status !== null && ` · ${status}`}
+        </span>
+      </p>
+      {text !== null && <CodeBlock label={toolsWords.pageText} code={text} language="" />}
+    </div>
   )
 }
