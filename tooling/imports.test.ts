@@ -160,6 +160,8 @@ describe.each(packages)('%s/%s', (product, pkg) => {
   test('imports only public modules of other packages', () => {
     const wrong = imports.filter(({ specifier, file }) => {
       const [scope, name, ...parts] = specifier.split('/')
+      // Its modules for the products are those that it exports; Node refuses the others.
+      if (packageOf(specifier) === '@cairn/tooling') return false
       if (scope !== products[product].scope || name === undefined) return false
       const isPublic =
         parts.length === 0 || isBench(file.path) || file.isTest || !NOT_PUBLIC.test(parts.join('/'))

@@ -38,7 +38,7 @@ const matches = (text: string, pattern: RegExp): string[] =>
 const SCRIPTS = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts)
 /** The first word of each command; `cairn-tune` has commands of two words. */
 const namesIn = (folder: string): string[] =>
-  listPaths(folder)
+  [...listPaths(folder), ...listPaths('tooling/cli')]
     .filter(path => path.endsWith('.ts'))
     .flatMap(path => matches(read(path), /^ +name: '([a-z-]+)/gm))
 const COMMANDS: Record<string, readonly string[]> = {

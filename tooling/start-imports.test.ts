@@ -14,13 +14,14 @@ type Exports = Record<string, string>
 
 /** The source of one of our modules, by its import specifier. */
 function sourceOf(specifier: string): string {
-  const folder = `agent/${packageOf(specifier).replace('@cairn/', '')}`
+  const name = packageOf(specifier).replace('@cairn/', '')
+  const folder = name === 'tooling' ? name : `agent/${name}`
   const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
     exports: Exports
   }
-  const name = `.${specifier.slice(packageOf(specifier).length)}`
-  const path = manifest.exports[name]
-  if (path === undefined) throw new Error(`${folder}/package.json exports no ${name}`)
+  const module = `.${specifier.slice(packageOf(specifier).length)}`
+  const path = manifest.exports[module]
+  if (path === undefined) throw new Error(`${folder}/package.json exports no ${module}`)
   return join(folder, path)
 }
 
@@ -51,7 +52,7 @@ test('an unused service has loaded only the listed packages, and no SDK', () => 
 })
 
 /** Sources that such a command may load: of the API only the code that creates a token. */
-const LIGHT = /^agent\/(?:app|client|protocol|workspace)\/|^agent\/api\/src\/auth$/
+const LIGHT = /^agent\/(?:app|client|protocol|workspace)\/|^agent\/api\/src\/auth$|^tooling\/cli$/
 
 const CALLS_A_SERVER = [
   'answer',

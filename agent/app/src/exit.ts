@@ -1,4 +1,6 @@
-/** Exit codes; `cairn help` prints this table. */
+/** Exit codes, which `cairn help` prints, and the errors that have one. */
+export { UsageError } from '@cairn/tooling/cli'
+
 export const EXIT = {
   ok: { code: 0, means: 'done' },
   failure: { code: 1, means: 'failed; see the message' },
@@ -12,10 +14,6 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]['code']
 
-/** Invalid command line. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 /** The requested object does not exist. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError'

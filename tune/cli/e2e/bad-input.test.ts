@@ -46,7 +46,7 @@ const replaceInHeader = (from: string, to: string) => (file: string) => {
 }
 
 const cases: [what: string, run: () => ReturnType<typeof run>, code: number, says: RegExp][] = [
-  ['no such command', () => run(['trian']), 2, /unknown command "trian"; did you mean "train"/],
+  ['no such command', () => run(['trian']), 2, /Unknown command "trian"; did you mean "train"/],
   [
     'the benchmark without a recipe',
     () => run(['bench', 'sft', model]),
@@ -290,7 +290,7 @@ test('the process exits with the code and the message of its command', async () 
   expect(ended).toEqual({
     code: 2,
     out: '',
-    err: 'cairn-tune: unknown command "trian"; did you mean "train"?\n',
+    err: 'cairn-tune: Unknown command "trian"; did you mean "train"?\n',
   })
 })
 

@@ -165,7 +165,7 @@ const cases: [what: string, args: () => string[], code: number, says: RegExp][] 
     'no model',
     () => ['eval', '--url', 'http://127.0.0.1:9'],
     2,
-    /expected the model or adapter to evaluate, by its name on the server/,
+    /Missing the model or adapter to evaluate, by its name on the server/,
   ],
   ['no address', () => ['eval', 'base'], 2, /--url is required: the URL of the server, such as http:/],
   [

@@ -1,7 +1,10 @@
 /** Exit codes (contract T4), and the mapping from errors to them. */
 import { AskError } from '@cairn-tune/bench'
+import { UsageError } from '@cairn/tooling/cli'
 import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
 import { InputError, UnsupportedError, WriteError } from '@cairn-tune/weights'
+
+export { UsageError }
 
 export const EXIT = {
   ok: { code: 0, means: 'done' },
@@ -13,11 +16,6 @@ export const EXIT = {
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]['code']
-
-/** The command line is invalid. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 /** The engine's messages for a failed memory allocation. */
 const NO_MEMORY = /cannot allocate \d+ bytes$|not enough memory for scratch space/

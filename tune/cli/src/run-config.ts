@@ -1,9 +1,12 @@
 /** The configuration of a command that takes all of a run's keys: a YAML file, overridden by flags. */
 import { readFile } from 'node:fs/promises'
-import { configKeys, readConfig, type TrainConfig } from '@cairn-tune/train'
+import { CONFIG_KEYS, configKeys, readConfig, type TrainConfig } from '@cairn-tune/train'
 import { InputError } from '@cairn-tune/weights'
 import { table } from './command.ts'
 import { UsageError } from './exit.ts'
+
+/** The options of these commands, without dashes. */
+export const CONFIG_FLAGS = ['config', ...CONFIG_KEYS.map(key => key.replaceAll('_', '-')), 'json', 'help']
 
 export type ConfigArgs = { config: TrainConfig; json: boolean }
 

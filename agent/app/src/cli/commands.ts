@@ -2,7 +2,7 @@
  * Every command, in the order of the help. A command is loaded when it is called: most only talk to a server
  * and need none of the server's modules.
  */
-import type { Command } from './command.ts'
+import { CAIRN, type Command } from './command.ts'
 
 type Load = () => Promise<Command>
 
@@ -33,15 +33,19 @@ const LOADERS: Readonly<Record<string, Load>> = {
   conformance: async () => (await import('./conformance.ts')).conformance,
   backup: async () => (await import('./backup.ts')).backup,
   bench: async () => (await import('./bench.ts')).bench,
-  completion: async () => (await import('./completion.ts')).completionFor(loadCommands),
-  help: async () => (await import('./help.ts')).helpFor(loadCommands),
+  completion: async () =>
+    (await import('@cairn/tooling/cli/completion')).completionCommand(CAIRN, loadCommands),
+  help: async () => (await import('./help.ts')).helpOf(loadCommands),
 }
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS)
 
-/** The command of this name; undefined if there is none. */
-export const loadCommand = async (name: string): Promise<Command | undefined> =>
-  Object.hasOwn(LOADERS, name) ? LOADERS[name]?.() : undefined
+/** The command of a name in COMMAND_NAMES. */
+export async function loadCommand(name: string): Promise<Command> {
+  const load = LOADERS[name]
+  if (load === undefined) throw new Error(`[loadCommand] no command "${name}"`)
+  return load()
+}
 
 /** Loads all commands, which takes as long as starting a server. */
 const loadCommands = (): Promise<readonly Command[]> =>

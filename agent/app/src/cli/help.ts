@@ -1,6 +1,7 @@
 /** cairn help: lists the commands, the environment variables and the exit codes. */
-import { type Command, defineCommand, usageOf } from './command.ts'
-import { EXIT, UsageError } from '../exit.ts'
+import { helpCommand } from '@cairn/tooling/cli/help'
+import { EXIT } from '../exit.ts'
+import { CAIRN, type Command } from './command.ts'
 
 const ENVIRONMENT = {
   PORT: '8787',
@@ -18,33 +19,12 @@ const ENVIRONMENT = {
   CAIRN_TOKEN: 'token for that server; default: the first admin of the data directory',
 } as const
 
-export const helpFor = (loadCommands: () => Promise<readonly Command[]>): Command =>
-  defineCommand({
-    name: 'help',
-    summary: 'Show this help, or the usage of one command',
-    usage: [['help [COMMAND]', 'list all commands, or show the usage of one']],
-    options: {},
-    async run({ values, positionals: [name] }, io) {
-      const commands = await loadCommands()
-      const found = commands.find(command => command.name === name)
-      if (name !== undefined && found === undefined) throw new UsageError(`Unknown command "${name}"`)
-      const listed = () => commands.map(({ name, summary, usage }) => ({ name, summary, usage }))
-      if (values.json)
-        io.out(`${JSON.stringify({ commands: listed(), environment: ENVIRONMENT, exit_codes: EXIT })}\n`)
-      else io.out(found === undefined ? overview(commands) : `${found.summary}.\n\n${usageOf(found)}`)
-      return EXIT.ok.code
-    },
+export const helpOf = (commands: () => Promise<readonly Command[]>): Command =>
+  helpCommand(CAIRN, {
+    commands,
+    note:
+      'Every command accepts --json and --help; commands that connect to a server accept --url. ' +
+      'Data goes to stdout, everything else to stderr.',
+    environment: ENVIRONMENT,
+    exitCodes: EXIT,
   })
-
-const table = (rows: readonly (readonly [string, string])[]): string => {
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('')
-}
-
-const overview = (commands: readonly Command[]): string =>
-  'usage: cairn COMMAND [OPTION…]\n\n' +
-  `${table(commands.map(({ name, summary }) => [name, summary]))}\nEvery command accepts --json ` +
-  'and --help; commands that connect to a server accept --url. ' +
-  'Data goes to stdout, everything else to stderr.\n' +
-  `\nEnvironment and defaults\n${table(Object.entries(ENVIRONMENT))}\nExit codes\n` +
-  `${table(Object.values(EXIT).map(({ code, means }) => [String(code), means]))}`

@@ -4,26 +4,18 @@
  */
 import { ApiError, ConnectionError } from '@cairn/client'
 import { ConfigError } from '../config/config-error.ts'
-import { nearest } from '../config/nearest.ts'
 import { EXIT, type ExitCode, InUseError, NotFoundError, UsageError } from '../exit.ts'
 import { readVersion } from '../version.ts'
-import type { Io } from './command.ts'
+import { CAIRN, type Io } from './command.ts'
 import { COMMAND_NAMES, loadCommand } from './commands.ts'
 
 async function run(argv: string[], io: Io): Promise<ExitCode> {
-  const [name = 'help', ...rest] = argv
-  if (name === '--version' || name === '-v') {
+  if (argv[0] === '--version' || argv[0] === '-v') {
     io.out(`${readVersion()}\n`)
     return EXIT.ok.code
   }
-  const wanted = name === '--help' || name === '-h' ? 'help' : name
-  const command = await loadCommand(wanted)
-  if (command !== undefined) return command.run(rest, io)
-  const meant = nearest(wanted, COMMAND_NAMES)
-  throw new UsageError(
-    `Unknown command "${name}"; ` +
-      `${meant === undefined ? 'cairn help lists all commands' : `did you mean "${meant}"?`}`,
-  )
+  const { name, rest } = CAIRN.nameIn(argv, COMMAND_NAMES)
+  return (await loadCommand(name)).run(rest, io)
 }
 
 type Kinds = readonly (readonly [kind: new (...args: never[]) => Error, code: ExitCode])[]

@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { isNameOfServer, mcpToolPrefix } from '@cairn/harness/mcp-tool-name'
 import { CODE_PERMISSIONS, type Config, findPattern, TOOL_NAMES } from '@cairn/protocol'
-import { nearest } from './nearest.ts'
+import { nearest } from '@cairn/tooling/cli/nearest'
 
 type Path = readonly (string | number)[]
 /** A problem with the value at a path of the file. */

@@ -6,7 +6,7 @@ import { isInternalHost } from '@cairn/sandbox/egress'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { checkPatterns } from './check-patterns.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '@cairn/tooling/cli/nearest'
 import type { ConfigSource } from './parse-config.ts'
 
 export type EffectiveConfig = {

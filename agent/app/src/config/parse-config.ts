@@ -6,7 +6,7 @@ import { Config } from '@cairn/protocol'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { ConfigError } from './config-error.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '@cairn/tooling/cli/nearest'
 
 export type ConfigSource = {
   /** `line 7: ` for a path of the file; empty if it has no line. */

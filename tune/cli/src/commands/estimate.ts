@@ -1,7 +1,7 @@
 import { OutOfMemoryError, bytesText, estimate, memoryText } from '@cairn-tune/train'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
-import { configHelp, readConfigArgs } from '../run-config.ts'
+import { CONFIG_FLAGS, configHelp, readConfigArgs } from '../run-config.ts'
 
 export const estimateRun: Command = {
   name: 'estimate',
@@ -14,6 +14,7 @@ export const estimateRun: Command = {
     ['  --memory 12GiB', 'maximum memory of the run; default: the free memory of this machine'],
   ],
   more: configHelp,
+  flags: CONFIG_FLAGS,
   async run(argv, io) {
     const { config, json } = await readConfigArgs(argv)
     try {

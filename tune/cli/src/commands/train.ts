@@ -2,7 +2,7 @@ import { train } from '@cairn-tune/train'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { showProgress } from '../progress.ts'
-import { configHelp, readConfigArgs } from '../run-config.ts'
+import { CONFIG_FLAGS, configHelp, readConfigArgs } from '../run-config.ts'
 
 export const trainRun: Command = {
   name: 'train',
@@ -16,6 +16,7 @@ export const trainRun: Command = {
     ['  --json', 'print one line of JSON per step, and one for the result'],
   ],
   more: configHelp,
+  flags: CONFIG_FLAGS,
   async run(argv, io) {
     const { config, json } = await readConfigArgs(argv)
     const progress = showProgress(io, { json })
