@@ -1,5 +1,6 @@
 /**
  * The API reference as one readable page, rendered from the OpenAPI document. No script, no external asset.
+ * Scalar's static bundle is not used: it is 3.6 MB, and its styles, which it injects, need `'unsafe-inline'`.
  */
 import { createHash } from 'node:crypto'
 import { ERRORS, EVENT_TYPES, EVENTS, FAMILIES, familyOf } from '@cairn/protocol'
