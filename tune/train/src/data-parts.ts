@@ -1,7 +1,7 @@
 /** The data sets of a run: one, or those of a mix, each with what is read of it. */
 import { InputError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
-import type { ColumnMap } from './data/examples.ts'
+import type { ColumnMap } from './data/shape-reader.ts'
 import { joinSummaries, type SkipSummary } from './data/skips.ts'
 import type { MixedRecord } from './run-data.ts'
 

@@ -25,7 +25,8 @@ export {
   type TooLongPolicy,
   type TrainOn,
 } from './data/documents.ts'
-export { readExamples, type Example } from './data/examples.ts'
+export { type Example } from './data/examples.ts'
+export { readExamples } from './data/shape-reader.ts'
 export { packRows } from './data/pack.ts'
 export { DATA_EXTENSIONS } from './data/read-rows.ts'
 export { createRandom, type Random } from './random.ts'

@@ -4,7 +4,7 @@ import { loadTokenizer } from '@cairn-tune/weights'
 import { QWEN3_DIRECTORY } from '@cairn-tune/weights/test/qwen3-tokenizer'
 import { expect, test } from 'vitest'
 import { tokenizeExamples } from '../src/data/documents.ts'
-import { readExamples } from '../src/data/examples.ts'
+import { readExamples } from '../src/data/shape-reader.ts'
 
 type Row = { row: { prompt: unknown; completion: unknown }; ids: number[]; mask: number[] }
 const { rows } = JSON.parse(

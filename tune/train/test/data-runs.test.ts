@@ -93,7 +93,8 @@ test('rows that train nothing are named with the reason', async () => {
     },
   })
   expect(notes.find(line => line.startsWith('4 rows train nothing: '))).toContain(
-    `2 × ${critic} (${path}:2, ${path}:4), 1 × every turn of the assistant is excluded from the loss (${path}:3), ` +
+    `2 × ${critic} (${path}:2, ${path}:4), ` +
+      `1 × every turn of the assistant is excluded from the loss (${path}:3), ` +
       `1 × max_seq_length cuts everything that is trained (${path}:5)`,
   )
   writeFileSync(

@@ -17,7 +17,7 @@ export const evalRun = defineCommand({
         'greedy, no examples in the prompt, both filters',
     ],
     [
-      '  --dataset NAME --split NAME',
+      '  --dataset NAME --split NAME --subset NAME',
       'data with the columns question and answer; default: the test split of problems:ro',
     ],
     ['  --limit N', 'only the first N questions'],
@@ -35,6 +35,7 @@ export const evalRun = defineCommand({
     url: { type: 'string' },
     dataset: { type: 'string', default: 'problems:ro' },
     split: { type: 'string', default: HALF },
+    subset: { type: 'string' },
     limit: { type: 'string' },
     output_path: { type: 'string' },
     num_concurrent: { type: 'string' },
@@ -51,6 +52,7 @@ export const evalRun = defineCommand({
     const { examples, source } = await loadDataset(values.dataset, {
       env: io.env,
       split: values.split,
+      subset: values.subset,
       seed: wholeNumber('seed', values.seed) ?? 42,
     })
     const questions = examples.slice(0, limit).map((example, i) => {

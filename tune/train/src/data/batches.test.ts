@@ -14,7 +14,8 @@ import {
   type DataPosition,
 } from './batches.ts'
 import { tokenizeExamples, type Document } from './documents.ts'
-import { readExamples, type Example } from './examples.ts'
+import type { Example } from './examples.ts'
+import { readExamples } from './shape-reader.ts'
 import { packRows } from './pack.ts'
 
 const reference = fileURLToPath(new URL('../../../weights/test/reference/tokenizer', import.meta.url))

@@ -44,7 +44,7 @@ export type BatchOptions = {
   padTokenId: number
 }
 export type BatchSource = {
-  /** Infinity if the data is read as it is trained, so that nobody knows. */
+  /** Infinity if the data is read while it is trained. */
   rowsPerEpoch: number
   /** Maximum length of cuSeqlens. Every epoch puts the same lengths together in rows. */
   maxBoundaries: number

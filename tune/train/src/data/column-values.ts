@@ -49,7 +49,7 @@ const microsOf = (value: bigint, unit: TimeUnit): bigint =>
 
 const fraction = (micros: number) => (micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`)
 
-/** `2024-01-31 12:00:00.500000+00:00`, as Python prints a datetime. Without a zone, the time is a local one. */
+/** `2024-01-31 12:00:00.500000+00:00`, as Python prints a datetime. A time without a zone is local. */
 export function timestampValue(value: bigint, unit: TimeUnit, zone: string | undefined): string {
   const micros = microsOf(value, unit)
   const rest = Number(((micros % 1_000_000n) + 1_000_000n) % 1_000_000n)

@@ -92,7 +92,8 @@ function readMessage(value: unknown): { message: ChatMessage; isTrained?: boolea
   // A weight of 1 is OpenAI's default for every turn; the other keys ask for the turn to be trained.
   if (training?.isTrained && training.key !== 'weight' && role !== 'assistant')
     throw new InputError(
-      `${training.key}: only turns of the assistant are trained, and this one has the role ${JSON.stringify(name)}`,
+      `${training.key}: only turns of the assistant are trained, and this one has the role ` +
+        JSON.stringify(name),
     )
   const text = textOf(parts)
   const calls = [...toolCalls.map(ofCall), ...callsOf(name, text, older, toolCalls.length)]

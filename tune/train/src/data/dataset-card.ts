@@ -15,7 +15,7 @@ const config = z.looseObject({
 })
 const header = z.looseObject({ configs: z.array(config).optional() })
 
-/** The subsets of a card, or undefined if there is no card or it lists none. `names` are the data files. */
+/** The subsets of a card, or undefined without a card that lists some. `names` are the data files. */
 export async function readCard(directory: string, names: readonly string[]): Promise<Subset[] | undefined> {
   const path = join(directory, 'README.md')
   const text = await readFile(path, 'utf8').catch((error: unknown) => {

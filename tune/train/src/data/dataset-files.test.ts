@@ -16,7 +16,9 @@ afterAll(() => rm(root, { recursive: true }))
 async function layout(files: Record<string, string> | readonly string[]): Promise<string> {
   const directory = join(root, String(number++))
   await mkdir(directory)
-  const named = Array.isArray(files) ? Object.fromEntries(files.map(name => [name, ''])) : files
+  const named: Record<string, string> = Array.isArray(files)
+    ? Object.fromEntries((files as readonly string[]).map(name => [name, '']))
+    : (files as Record<string, string>)
   for (const [name, content] of Object.entries(named)) {
     await mkdir(dirname(join(directory, name)), { recursive: true })
     await writeFile(join(directory, name), content)
@@ -42,7 +44,8 @@ const GSM8K = ['main/train.jsonl', 'main/test.jsonl', 'socratic/train.jsonl', 's
 
 test('folders that hold subsets need a choice', async () => {
   expect(await find(GSM8K)).toBe(
-    'data set D: has the subsets main, socratic; choose one with dataset_subset, or combine several with dataset_mix',
+    'data set D: has the subsets main, socratic; choose one with dataset_subset, or combine several with ' +
+      'dataset_mix',
   )
   expect(await find(GSM8K, 'train', 'main')).toEqual(['main/train.jsonl'])
   expect(await find(GSM8K, 'test', 'socratic')).toEqual(['socratic/test.jsonl'])

@@ -7,7 +7,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { InputError } from '@cairn-tune/weights'
 import { readCard } from './dataset-card.ts'
-import type { ColumnMap } from './examples.ts'
+import type { ColumnMap } from './shape-reader.ts'
 import { readIndex } from './llama-factory.ts'
 import { DATA_EXTENSIONS, formatOf } from './read-rows.ts'
 
@@ -41,7 +41,7 @@ export async function findDataFiles(directory: string, choice: DataChoice): Prom
   return { files: ofOneFormat(directory, files).map(name => join(directory, name)), columns }
 }
 
-/** Files below the directory. Names that begin with a dot or two underscores are not data, nor is what is below. */
+/** Files below the directory, without those whose path has a name that begins with a dot or two underscores. */
 async function listNames(directory: string): Promise<string[]> {
   const names = await readdir(directory, { recursive: true })
   return names.filter(name => !/(?:^|\/)(?:\.|__)/.test(name)).toSorted()

@@ -49,7 +49,7 @@ export type DocumentStore = DocumentList & {
   close: () => void
 }
 
-/** An empty store. A large one creates a file in the directory, without a name, which ends with the process. */
+/** An empty store. A large one creates a file without a name in the directory, deleted with the process. */
 export function createDocumentStore(directory: string, maxTokens = MAX_TOKENS_IN_MEMORY): DocumentStore {
   let lengths = new Int32Array(1024)
   let starts = new Float64Array(1024)

@@ -1,4 +1,4 @@
-/** Reads .json files: an array of objects, or lines of objects, which many files with this extension contain. */
+/** Reads .json files: an array of objects, or lines of objects, which many such files contain. */
 import { InputError } from '@cairn-tune/weights'
 import { readJsonLines } from './lines.ts'
 import { MAX_ROW_BYTES, TOO_LONG, decodeUtf8, parseJson, rowOf, type Row, type RowStream } from './rows.ts'

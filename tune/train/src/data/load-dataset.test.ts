@@ -53,6 +53,30 @@ test('looks up a name in the hub cache', async () => {
   )
 })
 
+test('a name on the hub may end with the subset of its data set', async () => {
+  const hub = join(directory, 'subsets')
+  const repo = join(hub, 'datasets--openai--gsm8k')
+  await mkdir(join(repo, 'refs'), { recursive: true })
+  await writeFile(join(repo, 'refs', 'main'), 'c'.repeat(40))
+  for (const [subset, answer] of [
+    ['main', '1'],
+    ['socratic', '2'],
+  ] as const) {
+    const folder = join(repo, 'snapshots', 'c'.repeat(40), subset)
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'train-00000-of-00001.jsonl'), JSON.stringify({ question: 'q', answer }))
+  }
+  const settings = { ...options, env: { HF_HUB_CACHE: hub, HF_HUB_OFFLINE: '1' } }
+  const answers = async (name: string, subset?: string) =>
+    (await loadDataset(name, { ...settings, subset })).examples.map(
+      one => one.kind === 'question' && one.answer,
+    )
+  expect(await answers('openai/gsm8k/main')).toEqual(['1'])
+  expect(await answers('openai/gsm8k', 'socratic')).toEqual(['2'])
+  await expect(answers('openai/gsm8k')).rejects.toThrow('has the subsets main, socratic; choose one')
+  await expect(answers('openai/gsm8k/main', 'socratic')).rejects.toThrow('names the subset main')
+})
+
 test('loads generated problems by their reserved names', async () => {
   const ro = await loadDataset('problems:ro', { ...options, samples: 50 })
   expect(ro.examples).toHaveLength(50)

@@ -6,16 +6,10 @@ import { relative } from 'node:path'
 import { InputError, resolveRepo, type ResolveOptions } from '@cairn-tune/weights'
 import { generateProblems, type Language } from '../problems/generate.ts'
 import { findDataFiles, type DataFiles } from './dataset-files.ts'
-import {
-  SHAPES,
-  createShapeReader,
-  type ColumnMap,
-  type Example,
-  type ReadRow,
-  type Shape,
-} from './examples.ts'
+import { SHAPES, type Example, type Shape } from './examples.ts'
 import { formatOf, readFileRows } from './read-rows.ts'
 import type { DataRecord } from './rows.ts'
+import { createShapeReader, type ColumnMap, type ReadRow } from './shape-reader.ts'
 import { checkSkipped, createTally, type BadRows, type Skipped } from './skips.ts'
 
 export type DatasetOptions = ResolveOptions & {

@@ -23,9 +23,9 @@ function concatenate(lists: readonly DocumentList[]): DocumentList {
 }
 
 /**
- * Number of documents that each set contributes to an epoch. Without weights, each document is seen once. With
- * weights, the shares of the sets are those of their weights, and no document is left out: the set that is
- * largest for its share is seen once, and the others repeat from their start.
+ * Number of documents that each set contributes to an epoch. Without weights, each document is seen once.
+ * Weights are the shares of the sets, and no document is left out: the set that is largest for its share is
+ * seen once, and the others repeat from their start.
  */
 export function countsByShare(sizes: readonly number[], weights: readonly (number | undefined)[]): number[] {
   const given = weights.filter(weight => weight !== undefined)

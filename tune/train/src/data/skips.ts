@@ -84,7 +84,7 @@ export function skipText({ rows, reasons }: SkipSummary): string {
   return `skipped ${rows} ${rows === 1 ? 'row' : 'rows'}: ${parts.join(', ')}`
 }
 
-/** `2 rows train nothing: 2 × no message has … (a.jsonl:5, a.jsonl:9)`. Empty if every row trains something. */
+/** `2 rows train nothing: 2 × no message has … (a.jsonl:5, a.jsonl:9)`. Empty without such rows. */
 export function untrainedText({ rows, reasons }: SkipSummary): string {
   if (rows === 0) return ''
   const parts = reasons.map(

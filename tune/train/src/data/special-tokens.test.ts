@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { byteTokenizerFiles } from '../byte-tokenizer.ts'
 import { tokenizeAnswer } from './answers.ts'
 import { tokenizeExamples } from './documents.ts'
-import { readExamples } from './examples.ts'
+import { readExamples } from './shape-reader.ts'
 
 const [START, END] = [1, 2]
 

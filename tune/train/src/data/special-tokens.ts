@@ -1,4 +1,4 @@
-/** The special tokens that a tokenizer adds around every text, where a row has its own or another part follows. */
+/** Special tokens that a tokenizer adds to every text: not twice, and not between a prompt and its answer. */
 import type { ModelTokenizer } from '@cairn-tune/weights'
 
 type Added = { start: readonly number[]; end: readonly number[] }

@@ -47,7 +47,7 @@ export function createStreamedBatches(
       const [first] = queue
       if (!rows || (first && isBefore(position, first.position))) await restart(position.epoch)
       queue = queue.filter(one => !isBefore(one.position, position))
-      // One more row than the micro-batches take tells where the next one starts.
+      // The position after the last micro-batch is that of one more row.
       while (queue.length < microBatches * batchSize + 1) {
         const next = await rows?.next()
         if (!next || next.done) throw new Error('[createStreamedBatches] the rows ended')

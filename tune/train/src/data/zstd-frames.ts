@@ -1,6 +1,6 @@
 /**
  * Decompresses a Zstandard stream of several frames, as parallel compressors write and as concatenated files
- * have. Node's decompressor ends at the first frame without an error, so the frames are told apart here.
+ * have. Node's decompressor ends at the first frame without an error, so this module separates the frames.
  */
 import { Readable } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'

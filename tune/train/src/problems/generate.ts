@@ -64,7 +64,7 @@ export function generateProblems({
     seen: new Set<string>(),
   }))
   const problems: Problem[] = []
-  // A template without another problem is left out, and the others go on in turn.
+  // A template without another problem leaves the rotation.
   let inTurn = streams
   while (problems.length < count) {
     const usable: typeof streams = []
@@ -78,8 +78,8 @@ export function generateProblems({
     if (problems.length === count) break
     if (usable.length === 0)
       throw new RangeError(
-        `the ${templates.length} templates of ${minSteps} to ${maxSteps} steps have only ${problems.length} ` +
-          `problems in the ${split} split` +
+        `the ${templates.length} templates of ${minSteps} to ${maxSteps} steps have only ` +
+          `${problems.length} problems in the ${split} split` +
           (maxNumber < MAX_NUMBER
             ? ` with numbers up to ${maxNumber}; generate fewer or allow larger numbers`
             : '; generate fewer'),

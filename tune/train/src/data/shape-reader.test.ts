@@ -1,7 +1,7 @@
 /** Keys of rows and messages: each is honoured, or refused by its name. */
 import { ExactNumber } from '@cairn-tune/weights'
 import { expect, test } from 'vitest'
-import { readExamples } from './examples.ts'
+import { readExamples } from './shape-reader.ts'
 
 /** The example of a row, or the reason why it is skipped. */
 function read(values: Record<string, unknown>): unknown {
@@ -52,7 +52,7 @@ test.each([
   expect(read({ messages: [user, message] })).toContain(reason)
 })
 
-test('a turn of the user that asks to be trained is refused; a weight of 1 is the default of every turn', () => {
+test('a turn of the user that asks to be trained is refused, and a weight of 1 is not', () => {
   expect(chat({ ...user, train: true }, yes)).toContain('train: only turns of the assistant are trained')
   expect(chat({ ...user, weight: 1 }, yes)).toMatchObject({ kind: 'chat' })
 })
