@@ -56,9 +56,10 @@ const agentArrows: Record<string, readonly string[]> = {
 
 const tuneArrows: Record<string, readonly string[]> = {
   ops: [],
+  templates: [],
   native: ['ops'],
   program: ['ops', 'native'],
-  weights: ['ops', 'native', 'program'],
+  weights: ['ops', 'native', 'program', 'templates'],
   models: ['ops', 'program', 'weights'],
   train: ['ops', 'native', 'program', 'models', 'weights'],
   serve: ['ops', 'native', 'program', 'models', 'weights'],

@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import {
   InputError,
-  markNumbers,
+  exactJson,
   type Chat,
   type ModelTokenizer,
   type RenderOptions,
@@ -29,6 +29,8 @@ export type TextJob =
   | { kind: 'encode'; text: string; isDocument: boolean }
   | { kind: 'decode'; ids: readonly number[] }
   | { kind: 'render'; chat: Chat; options: RenderOptions }
+/** A job as it reaches the thread. Numbers that keep their text would lose their class without JSON. */
+export type ClonedJob = Exclude<TextJob, { kind: 'render' }> | { kind: 'render'; json: string }
 export type TextSource = { directory: string; chatTemplate: string | undefined }
 /** The thread's answer. `refused` is the message of an InputError. */
 export type TextResult = { value: readonly number[] | string } | { refused: string } | { failed: string }
@@ -104,14 +106,11 @@ export function createTexts(
   return textsBy(tokenizer, run, thread.close)
 }
 
-/** Numbers that keep their text would lose their class on the way to another thread. */
-const cloneable = (job: TextJob): TextJob =>
-  job.kind === 'render'
-    ? { ...job, ...(markNumbers({ chat: job.chat, options: job.options }) as object) }
-    : job
+const cloneable = (job: TextJob): ClonedJob =>
+  job.kind === 'render' ? { kind: 'render', json: exactJson({ chat: job.chat, options: job.options }) } : job
 
 type QueuedJob = {
-  job: TextJob
+  job: ClonedJob
   resolve: (value: readonly number[] | string) => void
   reject: (error: Error) => void
 }
@@ -120,13 +119,13 @@ type QueuedJob = {
 function createThread(
   source: TextSource,
   maxJobMs: number,
-): { run: (job: TextJob) => Promise<readonly number[] | string>; close: () => Promise<void> } {
+): { run: (job: ClonedJob) => Promise<readonly number[] | string>; close: () => Promise<void> } {
   const queue: QueuedJob[] = []
   let worker: Worker | undefined
   let isBusy = false
   let isClosed = false
   const closing = () => new ApiError(503, 'ServiceUnavailableError', 'the server is shutting down')
-  const tooLong = ({ kind }: TextJob) =>
+  const tooLong = ({ kind }: ClonedJob) =>
     badRequest(
       `Your text takes more than ${maxJobMs / 1000} s or too much memory to ${kind}; send a shorter one.`,
     )
@@ -151,7 +150,7 @@ function createThread(
     await stopped?.terminate()
   }
 
-  async function resultOf(job: TextJob): Promise<TextResult | undefined> {
+  async function resultOf(job: ClonedJob): Promise<TextResult | undefined> {
     worker ??= start()
     const { promise, resolve } = Promise.withResolvers<TextResult | undefined>()
     settle = resolve

@@ -19,10 +19,10 @@ export async function readTokenizerInfo(
   directory: string,
   chatTemplate: string | undefined,
 ): Promise<Record<string, unknown>> {
-  const { json, config, template } = await readTokenizerTexts(directory)
+  const { json, config, templates } = await readTokenizerTexts(directory)
   const { added_tokens: added } = addedTokens.parse(json)
   const { chat_template: _, ...settings } = withTexts(config) as Record<string, unknown>
-  const used = chatTemplate ?? template
+  const used = chatTemplate ?? templates['default']
   return {
     added_tokens_decoder: Object.fromEntries(added.map(({ id, content }) => [id, content])),
     ...settings,

@@ -8,6 +8,7 @@ import {
   InputError,
   MODEL_TEXTS,
   TOKENIZER_TEXTS,
+  copyTemplates,
   UnsupportedError,
   changeMismatch,
   changedShape,
@@ -88,6 +89,7 @@ export async function copyCompanions(from: string, to: string): Promise<void> {
     const text = name === 'hf_quant_config.json' ? undefined : await readModelText(from, name)
     if (text !== undefined) await writeFile(join(to, name), text)
   }
+  await copyTemplates(from, to)
 }
 
 /** Replaces the tokenizer by the adapter's own, if it has one: its tokens may have been added. */

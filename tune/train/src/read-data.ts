@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { ModelConfig } from '@cairn-tune/models'
-import { InputError, TOKENIZER_TEXTS, loadTokenizer, readModelText } from '@cairn-tune/weights'
+import { InputError, TOKENIZER_TEXTS, loadTokenizer, readModelText, templatesText } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchOptions } from './data/batches.ts'
 import { documentsOf, selectFrom, type DocumentList } from './data/document-store.ts'
@@ -162,5 +162,6 @@ async function fingerprint(directory: string): Promise<string> {
     const text = await readModelText(directory, name)
     hash.update(`${name} ${text?.length ?? -1}\n`).update(text ?? '')
   }
+  hash.update(await templatesText(directory))
   return hash.digest('hex')
 }

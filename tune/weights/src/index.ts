@@ -64,7 +64,7 @@ export { type Progress } from './hub-download.ts'
 export { isFeedForward, matchesLinear, matchesPattern, ofPattern } from './rank-pattern.ts'
 export { adapterBase, type AdapterConfig } from './peft-config.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
-export { ExactNumber, parseExact, pythonNumber } from './exact-json.ts'
+export { ExactNumber, exactJson, parseExact, pythonNumber } from '@cairn-tune/templates'
 export {
   compileChatTemplate,
   type Chat,
@@ -73,7 +73,8 @@ export {
   type ChatTemplate,
   type RenderOptions,
 } from './chat-template.ts'
-export { markNumbers } from './python-templates.ts'
+export { copyTemplates, templatesText } from './chat-templates.ts'
+export type { MarkedTokens } from './marked-tokens.ts'
 export { loadTokenizer, readTokenizerTexts, type ModelTokenizer } from './tokenizer.ts'
 export {
   readAdapter,

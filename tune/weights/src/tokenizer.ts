@@ -2,9 +2,12 @@
 import { join } from 'node:path'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { z } from 'zod'
-import { compileChatTemplate, type Chat, type ChatTemplate } from './chat-template.ts'
+import { compileChatTemplate, type Chat, type ChatPiece, type ChatTemplate } from './chat-template.ts'
+import { chatTemplateSchema, readChatTemplates, type ChatTemplates } from './chat-templates.ts'
 import { InputError } from './errors.ts'
+import { markTokens, type MarkedTokens } from './marked-tokens.ts'
 import { readModelText } from './model-texts.ts'
+import { tokenOffsets } from './token-offsets.ts'
 import { createPieces, type PieceOf } from './token-pieces.ts'
 
 export type ModelTokenizer = {
@@ -26,11 +29,10 @@ export type ModelTokenizer = {
   padTokenId: number | undefined
   /** Undefined for a base model, which has none. */
   chat: ChatTemplate | undefined
-  /**
-   * Ids of a conversation, and which of them the assistant wrote. Text is split there before tokenising, as
-   * in generation.
-   */
-  encodeChat: (chat: Chat) => { ids: number[]; isAssistant: boolean[] }
+  /** Ids of the text that pieces make together, and which of them the assistant wrote. */
+  encodePieces: (pieces: readonly ChatPiece[], options: { isDocument: boolean }) => MarkedTokens
+  /** Ids of a conversation, which are those of its whole text, and which of them the assistant wrote. */
+  encodeChat: (chat: Chat) => MarkedTokens
 }
 
 const tokenText = z
@@ -41,9 +43,7 @@ const configSchema = z.looseObject({
   eos_token: tokenText,
   pad_token: tokenText,
   unk_token: tokenText,
-  chat_template: z
-    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
-    .nullish(),
+  chat_template: chatTemplateSchema,
 })
 
 /** The files that define a model's tokenizer. `path` is tokenizer.json's, for messages. */
@@ -51,10 +51,10 @@ export type TokenizerTexts = {
   path: string
   json: object
   config: z.infer<typeof configSchema>
-  template: string | undefined
+  templates: ChatTemplates
 }
 
-/** Reads tokenizer.json, tokenizer_config.json and chat_template.jinja of a model. */
+/** Reads tokenizer.json, tokenizer_config.json and the chat templates of a model. */
 export async function readTokenizerTexts(directory: string): Promise<TokenizerTexts> {
   const path = join(directory, 'tokenizer.json')
   const json = parseJson(path, await readModelText(directory, 'tokenizer.json'))
@@ -65,16 +65,15 @@ export async function readTokenizerTexts(directory: string): Promise<TokenizerTe
     parseJson(configPath, await readModelText(directory, 'tokenizer_config.json')) ?? {},
   )
   if (!config.success) throw new InputError(`${configPath}: ${z.prettifyError(config.error)}`)
-  const template =
-    (await readModelText(directory, 'chat_template.jinja')) ?? defaultTemplate(config.data.chat_template)
-  return { path, json, config: config.data, template }
+  const templates = await readChatTemplates(directory, config.data.chat_template)
+  return { path, json, config: config.data, templates }
 }
 
 /** The tokenizer of a model directory or GGUF file. `chatTemplate` replaces its own if given. */
 export async function loadTokenizer(directory: string, chatTemplate?: string): Promise<ModelTokenizer> {
-  const { path, json, config, template } = await readTokenizerTexts(directory)
+  const { path, json, config, templates } = await readTokenizerTexts(directory)
   try {
-    return createTokenizer(json, config, chatTemplate ?? template)
+    return createTokenizer(json, config, chatTemplate === undefined ? templates : { default: chatTemplate })
   } catch (error) {
     if (error instanceof InputError) throw new InputError(`${directory}: ${error.message}`, { cause: error })
     throw new InputError(
@@ -95,13 +94,10 @@ function parseJson(path: string, text: string | undefined): object | undefined {
   throw new InputError(`${path}: must be a JSON object`)
 }
 
-const defaultTemplate = (templates: z.infer<typeof configSchema>['chat_template']) =>
-  typeof templates === 'string' ? templates : templates?.find(({ name }) => name === 'default')?.template
-
 function createTokenizer(
   json: object,
   config: z.infer<typeof configSchema>,
-  template: string | undefined,
+  templates: ChatTemplates,
 ): ModelTokenizer {
   // The clean-up deletes spaces, so decoding would not return the encoded text.
   const tokenizer = new Tokenizer(json, { ...config, clean_up_tokenization_spaces: false })
@@ -113,9 +109,26 @@ function createTokenizer(
       ([, token]) => typeof token === 'string',
     ),
   )
-  const chat = template === undefined ? undefined : compileChatTemplate(template, special)
+  const chat = Object.keys(templates).length === 0 ? undefined : compileChatTemplate(templates, special)
   const encode = (text: string) =>
     text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids
+  const pieceOf = createPieces(json, tokenizer)
+  const encodePieces: ModelTokenizer['encodePieces'] = (pieces, { isDocument }) => {
+    const text = pieces.map(piece => piece.text).join('')
+    const inner = encode(text)
+    const offsets = tokenOffsets(text, inner, tokenizer, pieceOf)
+    if (!offsets)
+      throw new InputError('the tokenizer changes the text, so it is not known which tokens are the answer')
+    const ids: number[] = isDocument ? tokenizer.encode(text).ids : inner
+    const added = ids.findIndex((_, at) => inner.every((id: number, i: number) => ids[at + i] === id))
+    const [before, after] = [Math.max(added, 0), ids.length - inner.length - Math.max(added, 0)]
+    const empty = (count: number, at: number) =>
+      Array.from({ length: count }, (): [number, number] => [at, at])
+    return markTokens(
+      { ids, offsets: [...empty(before, 0), ...offsets, ...empty(after, text.length)] },
+      pieces,
+    )
+  }
   const known = new Set<number>(tokenizer.get_vocab().values())
   return {
     encode,
@@ -128,7 +141,7 @@ function createTokenizer(
         clean_up_tokenization_spaces: false,
       })
     },
-    pieceOf: createPieces(json, tokenizer),
+    pieceOf,
     idOf,
     vocabSize: [...known].reduce((max, id) => Math.max(max, id), -1) + 1,
     // The characters that stand for bytes take one or two each, so this is an upper bound.
@@ -140,19 +153,14 @@ function createTokenizer(
     eosTokenId: idOf(eos_token),
     padTokenId: idOf(pad_token),
     chat,
+    encodePieces,
     encodeChat: conversation => {
       if (!chat)
         throw new InputError(
           'the model has no chat template (chat_template.jinja, or chat_template in ' +
             'tokenizer_config.json); add one or train on plain text',
         )
-      const encoded = chat
-        .pieces(conversation)
-        .map(({ text, isAssistant }) => ({ ids: encode(text), isAssistant }))
-      return {
-        ids: encoded.flatMap(({ ids }) => ids),
-        isAssistant: encoded.flatMap(({ ids, isAssistant }) => ids.map(() => isAssistant)),
-      }
+      return encodePieces(chat.pieces(conversation), { isDocument: false })
     },
   }
 }

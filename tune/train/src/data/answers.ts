@@ -1,7 +1,6 @@
 /** Tokenises a prompt and its answer, and marks the tokens of the answer. */
 import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
 import type { PromptWithAnswer } from './preference-examples.ts'
-import { encodeStart } from './special-tokens.ts'
 
 /**
  * Ids of prompt and answer, and which belong to the answer. For messages, the answer is what the template
@@ -13,32 +12,49 @@ export function tokenizeAnswer(
   answered: PromptWithAnswer,
   tokenizer: ModelTokenizer,
 ): { ids: number[]; isTrained: boolean[] } {
-  const [prompt, answer] =
-    answered.kind === 'texts' ? ofTexts(answered, tokenizer) : ofMessages(answered, tokenizer)
-  return {
-    ids: [...prompt, ...answer],
-    isTrained: [...prompt.map(() => false), ...answer.map(() => true)],
-  }
+  return answered.kind === 'texts'
+    ? tokenizePrompted(answered.prompt, answered.answer, tokenizer)
+    : ofMessages(answered, tokenizer)
 }
 
-function ofTexts(
-  { prompt, answer }: Extract<PromptWithAnswer, { kind: 'texts' }>,
+/**
+ * A text and its continuation, tokenised as one document like in TRL. The continuation is trained, with the end
+ * token behind it.
+ */
+export function tokenizePrompted(
+  prompt: string,
+  answer: string,
   tokenizer: ModelTokenizer,
-): [number[], number[]] {
+): { ids: number[]; isTrained: boolean[] } {
+  const { ids, isAssistant } = tokenizer.encodePieces(
+    [
+      { text: prompt, isAssistant: false },
+      { text: answer, isAssistant: true },
+    ],
+    { isDocument: true },
+  )
   const end = tokenizer.eosTokenId
-  const ids = tokenizer.encode(answer)
-  return [encodeStart(tokenizer, prompt), end === undefined || ids.at(-1) === end ? ids : [...ids, end]]
+  return end === undefined || ids.at(-1) === end
+    ? { ids, isTrained: isAssistant }
+    : { ids: [...ids, end], isTrained: [...isAssistant, true] }
 }
 
 function ofMessages(
   { prompt, answer, tools }: Extract<PromptWithAnswer, { kind: 'chat' }>,
-  { chat, encode }: ModelTokenizer,
-): [number[], number[]] {
+  { chat, encodePieces }: ModelTokenizer,
+): { ids: number[]; isTrained: boolean[] } {
   if (!chat)
     throw new InputError('the model has no chat template for messages; provide prompt and answers as texts')
   const asked = chat.render({ messages: prompt, tools }, { addGenerationPrompt: true })
   const whole = chat.render({ messages: [...prompt, ...answer], tools })
   let at = 0
   while (at < asked.length && asked[at] === whole[at]) at++
-  return [encode(whole.slice(0, at)), encode(whole.slice(at))]
+  const { ids, isAssistant } = encodePieces(
+    [
+      { text: whole.slice(0, at), isAssistant: false },
+      { text: whole.slice(at), isAssistant: true },
+    ],
+    { isDocument: false },
+  )
+  return { ids, isTrained: isAssistant }
 }

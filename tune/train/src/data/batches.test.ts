@@ -230,14 +230,14 @@ test('truncates and counts a document longer than the row, or rejects it', () =>
 
 test('reports a conversation that the template cannot render and keeps the others', () => {
   const { documents, refused } = tokenizeAll([
-    { kind: 'chat', messages: [{ role: 'assistant', content: 'a' }], tools: undefined },
+    { kind: 'chat', messages: [{ role: 'assistant', content: 'a', tool_calls: 5 }], tools: undefined },
     { kind: 'text', text: 'b' },
   ])
   expect(documents).toHaveLength(1)
   expect(refused).toEqual([
     {
       index: 0,
-      reason: expect.stringContaining('cannot find where message 1 of 1 starts'),
+      reason: expect.stringContaining('the chat template rejects the conversation: line '),
     },
   ])
 })

@@ -1,7 +1,7 @@
 /** Tokenises examples, and marks the tokens that the loss counts. */
 import { InputError, type Chat, type ChatMessage, type ModelTokenizer } from '@cairn-tune/weights'
-import { tokenizeAnswer } from './answers.ts'
-import { encodeStart, encodeWhole } from './special-tokens.ts'
+import { tokenizeAnswer, tokenizePrompted } from './answers.ts'
+import { encodeWhole } from './special-tokens.ts'
 import type { Example } from './examples.ts'
 
 /** `isTrained[i]` says that token i is to be predicted from those before it. */
@@ -109,18 +109,20 @@ function tryTokenize(
   trainOn: TrainOn,
 ): Tokenized | { reason: string } {
   try {
-    return trainOn === 'completion' ? tokenizeCompletion(example, tokenizer) : tokenize(example, tokenizer)
+    return trainOn === 'completion'
+      ? tokenizeCompletion(example, tokenizer)
+      : tokenize(example, tokenizer, trainOn)
   } catch (error) {
     if (error instanceof InputError) return { reason: error.message }
     throw error
   }
 }
 
-function tokenize(example: Example, tokenizer: ModelTokenizer): Tokenized {
+function tokenize(example: Example, tokenizer: ModelTokenizer, trainOn: TrainOn): Tokenized {
   const end = tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId]
   switch (example.kind) {
     case 'chat':
-      return tokenizeChat(example, tokenizer)
+      return tokenizeChat(example, tokenizer, trainOn)
     case 'question':
       return tokenizer.chat
         ? tokenizeChat(
@@ -131,26 +133,19 @@ function tokenize(example: Example, tokenizer: ModelTokenizer): Tokenized {
               ],
             },
             tokenizer,
+            trainOn,
           )
-        : prompted(encodeStart(tokenizer, questionPrompt(example.question)), [
-            ...tokenizer.encode(` ${example.answer}`),
-            ...end,
-          ])
+        : tokenizePrompted(questionPrompt(example.question), ` ${example.answer}`, tokenizer)
     case 'completion':
-      return prompted(encodeStart(tokenizer, example.prompt), [
-        ...tokenizer.encode(example.completion),
-        ...end,
-      ])
+      return tokenizePrompted(example.prompt, example.completion, tokenizer)
     case 'instruction':
       return tokenizer.chat
-        ? tokenizeChat({ messages: instructionTurns(example) }, tokenizer)
-        : prompted(encodeStart(tokenizer, instructionPrompt(example)), [
-            ...tokenizer.encode(example.output),
-            ...end,
-          ])
+        ? tokenizeChat({ messages: instructionTurns(example) }, tokenizer, trainOn)
+        : tokenizePrompted(instructionPrompt(example), example.output, tokenizer)
     case 'text': {
-      const ids = encodeWhole(tokenizer, example.text)
-      return prompted([], ids.at(-1) === end[0] ? ids : [...ids, ...end])
+      const whole = encodeWhole(tokenizer, example.text)
+      const ids = whole.at(-1) === end[0] ? whole : [...whole, ...end]
+      return { ids, isTrained: ids.map(() => true) }
     }
   }
 }
@@ -189,22 +184,23 @@ function instructionPrompt({ instruction, input, system, history }: Instruction)
         `### Input:\n${input}\n\n### Response:\n`
 }
 
-function tokenizeChat(chat: Chat, tokenizer: ModelTokenizer): Tokenized {
-  const { ids, isAssistant } = tokenizer.encodeChat(chat)
+/** Training on everything does not depend on where an answer starts. */
+function tokenizeChat(chat: Chat, tokenizer: ModelTokenizer, trainOn: TrainOn): Tokenized {
+  const { ids, isAssistant } =
+    trainOn === 'all' && tokenizer.chat
+      ? tokenizer.encodePieces([{ text: tokenizer.chat.render(chat), isAssistant: true }], {
+          isDocument: false,
+        })
+      : tokenizer.encodeChat(chat)
   return { ids, isTrained: isAssistant }
 }
-
-const prompted = (prompt: number[], answer: number[]): Tokenized => ({
-  ids: [...prompt, ...answer],
-  isTrained: [...prompt.map(() => false), ...answer.map(() => true)],
-})
 
 /**
  * A row's prompt and completion. Every token of the completion is trained, as with TRL's
  * completion_only_loss.
  */
 function tokenizeCompletion(example: Example, tokenizer: ModelTokenizer): Tokenized {
-  if (example.kind === 'completion') return tokenize(example, tokenizer)
+  if (example.kind === 'completion') return tokenizePrompted(example.prompt, example.completion, tokenizer)
   if (example.kind !== 'chat' || example.promptLength === undefined)
     throw new InputError('train_on: completion needs rows with prompt and completion')
   const { messages, tools, promptLength } = example

@@ -95,6 +95,7 @@ test('reads a cached tokenised data set, and tokenises again if anything differs
   const counting: ModelTokenizer = {
     ...tokenizer,
     encodeChat: chat => (encoded++, tokenizer.encodeChat(chat)),
+    encodePieces: (pieces, options) => (encoded++, tokenizer.encodePieces(pieces, options)),
   }
   const cache = join(directory, 'cache')
   const settings: TokenizeOptions = {

@@ -22,7 +22,7 @@ function addedBy(tokenizer: ModelTokenizer): Added {
  * A text behind the start tokens that the tokenizer adds, and not its end tokens, because another part
  * follows. A text that was rendered before and begins with the start tokens gets no second ones.
  */
-export function encodeStart(tokenizer: ModelTokenizer, text: string): number[] {
+function encodeStart(tokenizer: ModelTokenizer, text: string): number[] {
   const { start } = addedBy(tokenizer)
   const own = tokenizer.encode(text)
   return start.every((id, i) => own[i] === id) ? own : [...start, ...own]

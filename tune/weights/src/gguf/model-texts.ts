@@ -2,7 +2,7 @@
 import { configOf } from './config.ts'
 import { openGguf, type GgufFile } from './gguf-file.ts'
 import { tokenizerFiles } from './tokenizer-files.ts'
-import { readVocabulary } from './vocabulary.ts'
+import { readVocabulary, templatesOf } from './vocabulary.ts'
 
 const json = (value: unknown) => `${JSON.stringify(value)}\n`
 const tokenizerOf = ({ path, metadata }: GgufFile) => tokenizerFiles(path, readVocabulary(path, metadata))
@@ -12,6 +12,10 @@ const TEXTS: Record<string, (file: GgufFile) => string | undefined | Promise<str
   'tokenizer.json': file => json(tokenizerOf(file).tokenizer),
   'tokenizer_config.json': file => json(tokenizerOf(file).config),
   'chat_template.jinja': ({ metadata }) => metadata.text('tokenizer.chat_template'),
+  'chat_template.json': ({ metadata }) => {
+    const { default: _own, ...named } = templatesOf(metadata)
+    return Object.keys(named).length === 0 ? undefined : json({ chat_template: named })
+  },
 }
 
 /** Undefined if a directory would not have the file. */

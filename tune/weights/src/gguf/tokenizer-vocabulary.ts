@@ -34,7 +34,7 @@ const tokenizerJson = z.looseObject({
 
 /** Tokens of `size` ids, the rows of the embedding. `ends` are the end tokens of config.json. */
 export function vocabularyOf(
-  { path, json, config, template }: TokenizerTexts,
+  { path, json, config, templates }: TokenizerTexts,
   size: number,
   ends: readonly number[],
 ): Vocabulary<ByteLevel> {
@@ -81,7 +81,7 @@ export function vocabularyOf(
     padding: idOf(config.pad_token),
     unknown: idOf(config.unk_token),
     addsStart: addsStart(path, post_processor, config.bos_token ?? undefined),
-    template,
+    templates,
   }
 }
 
@@ -113,7 +113,7 @@ export function vocabularyMetadata(
   path: string,
   vocabulary: Vocabulary<ByteLevel>,
 ): Record<string, MetadataValue> {
-  const { tokens, start, ends, padding, unknown, addsStart: begins, template } = vocabulary
+  const { tokens, start, ends, padding, unknown, addsStart: begins, templates } = vocabulary
   if (ends.length > END_KEYS.length)
     throw new UnsupportedError(
       `${path}: the model has ${ends.length} end tokens, but a GGUF file can name only ${END_KEYS.length}`,
@@ -140,6 +140,11 @@ export function vocabularyMetadata(
       ),
     ),
     'tokenizer.ggml.add_bos_token': bool(begins),
-    ...(template === undefined ? {} : { 'tokenizer.chat_template': text(template) }),
+    ...Object.fromEntries(
+      Object.entries(templates).map(([name, template]) => [
+        name === 'default' ? 'tokenizer.chat_template' : `tokenizer.chat_template.${name}`,
+        text(template),
+      ]),
+    ),
   }
 }

@@ -2,6 +2,7 @@
  * The tokenizer inside a GGUF file: tokens in order of their ids, their types and merges, special tokens by
  * id, the chat template.
  */
+import type { ChatTemplates } from '../chat-templates.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { Metadata } from './metadata.ts'
 import { readSentencePiece, type SentencePiece } from './sentence-piece.ts'
@@ -32,7 +33,7 @@ export type Vocabulary<Model = ByteLevel | SentencePiece> = {
   unknown: number | undefined
   /** Whether a text starts with the start token. */
   addsStart: boolean
-  template: string | undefined
+  templates: ChatTemplates
 }
 
 const KEY = 'tokenizer.ggml'
@@ -88,9 +89,22 @@ export function readVocabulary(path: string, metadata: Metadata): Vocabulary {
     padding: id('padding_token_id'),
     unknown: id('unknown_token_id'),
     addsStart: metadata.flag(`${KEY}.add_bos_token`) ?? (split ? (split.addsStart ?? false) : true),
-    template: metadata.text('tokenizer.chat_template'),
+    templates: templatesOf(metadata),
   }
 }
+
+const TEMPLATE = 'tokenizer.chat_template'
+
+/** The chat templates by name, of which the default one has none in its key. */
+export const templatesOf = (metadata: Metadata): ChatTemplates =>
+  Object.fromEntries(
+    metadata.keys().flatMap(key => {
+      const name =
+        key === TEMPLATE ? 'default' : key.startsWith(`${TEMPLATE}.`) ? key.slice(TEMPLATE.length + 1) : ''
+      const text = name === '' ? undefined : metadata.text(key)
+      return text === undefined ? [] : [[name, text]]
+    }),
+  )
 
 const isEnd = (text: string, type: TokenType) => type === 'control' && END_TEXTS.includes(text)
 

@@ -2,6 +2,7 @@
  * JSON whose numbers keep their text. Templates print numbers like Python: `1.0` and `1e-07`, which
  * JavaScript would print as `1` and `1e-7`, giving other tokens than the model was trained on.
  */
+import { floatText } from './text/float.ts'
 
 /** A number that Python and JavaScript print differently. `text` is Python's form. */
 export class ExactNumber {
@@ -21,19 +22,7 @@ export function pythonNumber(source: string): string {
   // Python's integers are unbounded.
   if (/^-?\d+$/.test(source)) return BigInt(source).toString()
   const value = Number(source)
-  if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
-  const [mantissa = '0', power = '0'] = value.toExponential().split('e')
-  const exponent = Number(power)
-  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
-  const digits = mantissa.replace(/[-.]/g, '')
-  if (exponent < -4 || exponent >= 16) {
-    const rest = digits.slice(1)
-    const size = String(Math.abs(exponent)).padStart(2, '0')
-    return `${sign}${digits[0]}${rest === '' ? '' : `.${rest}`}e${exponent < 0 ? '-' : '+'}${size}`
-  }
-  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
-  return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
+  return Number.isFinite(value) ? floatText(value) : value > 0 ? 'Infinity' : '-Infinity'
 }
 
 /** Numbers that may be printed differently: a fraction, an exponent, or more digits than a double holds. */
@@ -47,4 +36,15 @@ export function parseExact(text: string): unknown {
     const exact = pythonNumber(source)
     return exact === JSON.stringify(value) ? value : new ExactNumber(exact)
   }) as (key: string, value: unknown) => unknown)
+}
+
+/** JSON whose numbers are written as an ExactNumber has them, which parseExact reads back. */
+export function exactJson(value: unknown): string {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
+  return JSON.stringify(value, function exact(this: Record<string, unknown>, key, converted: unknown) {
+    const own = this[key]
+    if (!(own instanceof ExactNumber)) return converted
+    // JSON has no infinity, but numbers that are as large.
+    return rawJSON(own.text.replace('Infinity', '1e999'))
+  })
 }
