@@ -206,7 +206,7 @@ test('a conversation of a SentencePiece model has the ids of its whole text', as
   const chat = { messages: [user, answer].map((message, i) => ({ ...message, content: i ? 'yes' : 'hi' })) }
   const { ids, isAssistant } = pieces.encodeChat(chat)
   expect(ids).toEqual(pieces.encode(pieces.chat?.render(chat) ?? ''))
-  expect(pieces.decode(ids.filter((_, i) => isAssistant[i]))).toBe('yes:')
+  expect(pieces.decode(ids.filter((_, i) => isAssistant[i]))).toBe('yes:\n')
 })
 
 test('rejects a directory with a missing or damaged tokenizer', async () => {
