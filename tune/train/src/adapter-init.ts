@@ -5,16 +5,20 @@
 import type { Shape } from '@cairn-tune/ops'
 import { rankOf, scaleOf } from '@cairn-tune/models'
 import {
+  EMBEDDINGS,
+  HEAD,
   InputError,
+  decodeFloats,
   matricesOf,
   readAdapter,
   type Adapter,
   type AdapterTensor,
-  type AdapterVector,
+  type FloatDtype,
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import type { Trained } from './record-step.ts'
 import { createRandom } from './random.ts'
+import { rowsName } from './trained-weights.ts'
 
 /** Bound of a uniform distribution, 1/√in: √(6 / ((1 + a²)·in)) with a² = 5. */
 const boundOf = (inFeatures: number) => 1 / Math.sqrt(inFeatures)
@@ -58,6 +62,19 @@ export function initAdapter(seed: number, matrices: readonly Matrix[]): AdapterT
   })
 }
 
+const floatsOf = ({
+  shape,
+  dtype,
+  bytes,
+}: {
+  shape: readonly number[]
+  dtype: FloatDtype
+  bytes: Uint8Array
+}) => ({
+  shape,
+  values: decodeFloats(dtype, bytes),
+})
+
 /** The tensors of `init_adapter` by name. Throws unless they are those that the run trains. */
 export async function readInitialAdapter(
   config: TrainConfig,
@@ -73,9 +90,15 @@ export async function readInitialAdapter(
   for (const key of ['use_rslora', 'use_dora'] as const)
     if ((adapter[key] ?? false) !== config[key]) refuse(`set ${key}: ${String(adapter[key])}`)
   checkScales(config, adapter, refuse)
-  const given = new Map<string, AdapterTensor | AdapterVector>(
+  const given = new Map<string, { name: string; shape: readonly number[]; values: Float32Array }>(
     [...adapter.tensors, ...adapter.magnitudes].map(tensor => [tensor.name, tensor]),
   )
+  for (const { weight, values, rows } of adapter.changes) {
+    if (values) given.set(weight, { name: weight, ...floatsOf(values) })
+    if (rows) given.set(rowsName(weight), { name: rowsName(weight), ...floatsOf(rows.values) })
+  }
+  // Both names of a tied matrix are in the file; the run has one.
+  if (!trained.some(({ name }) => name === HEAD) && given.has(EMBEDDINGS)) given.delete(HEAD)
   const valuesOf = (tensor: Trained): Float32Array => {
     const parts = matricesOf(tensor).map(({ name, shape }) => {
       const found = given.get(name)

@@ -4,6 +4,7 @@ import { InputError, matchesLinear, matchesPattern } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { checkFused } from './fused-layout.ts'
 import { isPreference } from './methods.ts'
+import { checkTrainedWeights } from './trained-weights.ts'
 
 /** Rejects adapter keys that contradict each other. */
 export function checkAdapterKeys(config: TrainConfig): void {
@@ -50,6 +51,7 @@ export function checkModules(config: TrainConfig, model: ModelConfig): void {
   if (config.router_aux_loss_coef > 0 && !model.experts)
     throw new InputError(`router_aux_loss_coef: ${name} is a ${model.model_type} model without experts`)
   const { modules, projections } = partsOf(model)
+  checkTrainedWeights(config, model)
   if (config.adapter_layout === 'peft-fused') checkFused(config, model)
   const missing = wanted?.find(module => !modules.includes(module))
   if (missing !== undefined)

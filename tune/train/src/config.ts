@@ -196,6 +196,23 @@ export const configSchema = z.strictObject({
       'Tokens in the loss: those written by the assistant (the answer, the completion); ' +
         'everything after the prompt, for rows with prompt and completion; or all.',
     ),
+  modules_to_save: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe(
+      'Modules of the base that are trained whole and saved with the adapter: embed_tokens, lm_head, norms.',
+    ),
+  trainable_token_indices: z
+    .array(z.int().nonnegative())
+    .min(1)
+    .optional()
+    .describe('Ids of tokens whose rows of the embeddings (and of a tied head) are trained.'),
+  added_tokens: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Special tokens to add to the tokenizer and the model; their rows are trained.'),
 
   per_device_train_batch_size: count.default(2).describe('Rows per micro-batch.'),
   gradient_accumulation_steps: count.default(4).describe('Micro-batches per optimizer step.'),

@@ -103,7 +103,8 @@ export function planRun({
   const fixed = {
     weights: streamed
       ? streamedBytes(streamed, micro.base, tokenIds)
-      : residentBytes(micro.base, { checkpoint, model, tokenIds }),
+      : residentBytes(micro.base, { checkpoint, model, tokenIds }) +
+        micro.tables.reduce((sum, { shape }) => sum + byteLength('f32', shape), 0),
     trained,
     gradients: trained,
     optimizer: micro.trained

@@ -93,7 +93,6 @@ export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
   train_on_inputs: 'train_on: assistant trains on the answers only, all on everything',
   chat_template: "the model's own template is used; edit chat_template.jinja in its directory",
   neftune_noise_alpha: 'noise on embeddings is not supported',
-  modules_to_save: 'adapters cover projections only; lora: false trains every weight',
   bias: 'adapters do not train biases',
   deepspeed: ALONE,
   fsdp: ALONE,

@@ -2,6 +2,9 @@
  * Prepares a run from a configuration: reads and checks model and data, and plans memory. `estimate` stops
  * here.
  */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import type { Engine } from '@cairn-tune/native'
 import {
@@ -12,6 +15,7 @@ import {
   resolveRepo,
   type Checkpoint,
 } from '@cairn-tune/weights'
+import { addTokens } from './added-tokens.ts'
 import { checkModules } from './check-adapter.ts'
 import { chooseEngine, type EngineChoice } from './choose-engine.ts'
 import type { TrainConfig } from './config.ts'
@@ -29,10 +33,17 @@ export type PrepareOptions = {
 }
 
 export type PreparedRun = {
+  /** The configuration, with the ids of added tokens. */
+  config: TrainConfig
   engine: Engine
   checkpoint: Checkpoint
+  /** The model, with the number of tokens after the added ones. */
   model: ModelConfig
   modelDirectory: string
+  /** Directory of the tokenizer, if it has added tokens. */
+  tokenizerDirectory: string | undefined
+  /** Rows of added tokens. */
+  newRows: readonly number[]
   batches: BatchSource
   /** Micro-batches for evaluation, which are not trained on. */
   evaluation: readonly Batch[]
@@ -54,12 +65,25 @@ const NODE_GROWTH = 24 * 2 ** 20
 
 /** Reads everything except the weights. A run that cannot fit is rejected before the data is read. */
 export async function prepareRun(
-  config: TrainConfig,
+  given: TrainConfig,
   { signal, threads, onNote = () => undefined }: PrepareOptions,
 ): Promise<PreparedRun> {
   const hub = { env: process.env, ...(signal ? { signal } : {}), onProgress: downloadNotes(onNote) }
-  const modelDirectory = await resolveRepo('model', config.model, hub)
-  const model = await readModelConfig(modelDirectory)
+  const modelDirectory = await resolveRepo('model', given.model, hub)
+  const ownTokenizer =
+    given.added_tokens === undefined ? undefined : await mkdtemp(join(tmpdir(), 'cairn-tokenizer-'))
+  const removeTokenizer = async () => {
+    if (ownTokenizer !== undefined) await rm(ownTokenizer, { recursive: true })
+  }
+  const { config, model, newRows } = await addTokens(
+    given,
+    await readModelConfig(modelDirectory),
+    modelDirectory,
+    ownTokenizer ?? '',
+  ).catch(async (error: unknown) => {
+    await removeTokenizer()
+    throw error
+  })
   const { max_seq_length: length, per_device_train_batch_size: rows } = config
   if (length > model.max_position_embeddings)
     throw new InputError(
@@ -91,21 +115,25 @@ export async function prepareRun(
   const closers: (() => void)[] = []
   const close = async () => {
     for (const closeOne of closers) closeOne()
+    await removeTokenizer()
     engine.close()
     await checkpoint.close()
   }
   try {
     checkBase(checkpoint, plan(choice, assumedBoundaries).micro.base)
-    const data = await readData(config, modelDirectory, model, hub)
+    const data = await readData(config, ownTokenizer ?? modelDirectory, model, hub)
     closers.push(data.close)
     const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = data
     signal?.throwIfAborted()
     for (const line of dataNotes(dataset, batches.rowsPerEpoch)) onNote(line)
     return {
+      config,
       engine,
       checkpoint,
       model,
       modelDirectory,
+      tokenizerDirectory: ownTokenizer,
+      newRows,
       batches,
       evaluation,
       units,

@@ -162,7 +162,9 @@ function parseFlags(flags: readonly string[]): [string, unknown][] {
 }
 
 /** Keys whose flags are comma-separated lists. */
-const LISTS = new Set(['lora_target_modules', 'dataset_columns'])
+const LISTS = new Set(['lora_target_modules', 'dataset_columns', 'modules_to_save', 'added_tokens'])
+/** Keys whose flags are comma-separated numbers. */
+const NUMBERS = new Set(['trainable_token_indices'])
 
 /** Keys whose flags are names with numbers: q_proj=8,v_proj=4. */
 const PATTERNS = new Set(['rank_pattern', 'alpha_pattern'])
@@ -178,6 +180,7 @@ const parsePattern = (text: string): unknown =>
 function parseFlagValue(key: string, text: string): unknown {
   if (textKeys.includes(key)) return text
   if (LISTS.has(key)) return text.split(',').map(name => name.trim())
+  if (NUMBERS.has(key)) return text.split(',').map(Number)
   if (PATTERNS.has(key)) return parsePattern(text)
   const value: unknown = parseYaml(text)
   return typeof value === 'object' && key !== 'dataset_mix' ? text : value

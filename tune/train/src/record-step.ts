@@ -6,6 +6,7 @@
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import {
   createLinear,
+  headName,
   partsOf,
   projectionLayer,
   recordLogps,
@@ -28,6 +29,7 @@ import type { TrainConfig } from './config.ts'
 import { isPreference } from './methods.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 import { recordComparisons, recordScores, sequencesFor } from './record-preference.ts'
+import { rowsName, trainedWeightsOf, type TrainedWeights } from './trained-weights.ts'
 
 /** A trained tensor: f32, with its name in an adapter or a checkpoint. */
 export type Trained = { name: string; shape: Shape }
@@ -41,6 +43,8 @@ export type MicroStep = {
   /** The frozen weights. Empty if all are trained. */
   base: BaseWeight[]
   trained: Trained[]
+  /** Weights of which some rows are trained: the whole f32 matrix that programs read, and those rows. */
+  tables: { name: string; shape: Shape; rows: readonly number[] }[]
   /** Largest magnitudes of activations over the last steps, for arithmetics that scale by them. */
   histories: Trained[]
 }
@@ -115,10 +119,12 @@ function recordLoss(
   const { per_device_train_batch_size: rows, max_seq_length: length, compute_dtype: dtype } = config
   const slots = rows * length
   const weightsByName = new Map<string, Tensor>()
+  const own = trainedWeightsOf(config, model)
+  const isFrozen = (name: string) => config.lora && !own.whole.has(name) && !own.rows.has(name)
   const weights = (name: string, shape: Shape) => {
     const tensor =
       weightsByName.get(name) ??
-      g.input(name, config.lora ? (storageOf(name, config, model) ?? plainDtype(name)) : 'f32', shape)
+      g.input(name, isFrozen(name) ? (storageOf(name, config, model) ?? plainDtype(name)) : 'f32', shape)
     weightsByName.set(name, tensor)
     return tensor
   }
@@ -161,10 +167,10 @@ function recordLoss(
         recordLogps(recorded, batch),
         sequencesFor(boundaries),
       )
-    const made = recordModel({ ...recorded, trainsHead: trains && !config.lora }, batch)
+    const made = recordModel({ ...recorded, trainsHead: trains && !isFrozen(headName(model)) }, batch)
     return made.balance ? { loss: made.loss, balance: made.balance } : { loss: made.loss }
   }
-  return { outputs: outputs(), slots, weightsByName, adapters, amaxHistories }
+  return { outputs: outputs(), slots, weightsByName, adapters, amaxHistories, own }
 }
 
 /** `balance` is a term of the loss, and included in it. */
@@ -205,29 +211,56 @@ export function recordMicroStep(
 ): MicroStep {
   const g = createRecorder()
   const recorded = recordLoss(g, model, config, { boundaries, plainDtype, trains: true })
-  const { outputs, slots, weightsByName, adapters, amaxHistories } = recorded
+  const { outputs, slots, weightsByName, adapters, amaxHistories, own } = recorded
   const { balance, ...rest } = outputs
   const { loss } = rest
   if (!loss) throw new Error('[recordMicroStep] no loss')
-  const trained = config.lora ? [...adapters] : [...weightsByName.values()]
+  const weights = [...weightsByName.values()]
+  const isOwn = ({ name = '' }: Tensor) => own.whole.has(name) || own.rows.has(name)
+  const trained = config.lora ? [...adapters, ...weights.filter(isOwn)] : weights
   const grads = differentiate(
     g,
     new Map([loss, ...(balance ? [balance] : [])].map(part => [part, ONE] as const)),
     trained,
   )
   const all = balance ? { ...rest, loss: g.add({ a: loss, b: balance }, {}).y } : rest
-  for (const [tensor, x] of grads)
-    g.accumulate({ total: g.input(gradientOf(tensor.name ?? ''), 'f32', tensor.shape), x }, {})
+  for (const [tensor, x] of grads) {
+    const { name, shape, gradient } = trainedPart(g, tensor, x, own)
+    g.accumulate({ total: g.input(gradientOf(name), 'f32', shape), x: gradient }, {})
+  }
   const named = (tensors: Iterable<Tensor>) =>
     [...tensors].map(({ name = '', dtype: stored, shape }) => ({ name, dtype: stored, shape }))
   return {
     program: accumulateEarly(g.finish(all)),
     slots,
     boundaries,
-    base: config.lora ? named(weightsByName.values()) : [],
-    trained: named(trained).map(({ name, shape }) => ({ name, shape })),
+    base: config.lora ? named(weights.filter(weight => !isOwn(weight))) : [],
+    trained: named(trained).map(({ name, shape }) => {
+      const rows = own.rows.get(name)
+      return rows ? { name: rowsName(name), shape: [rows.length, ...shape.slice(1)] } : { name, shape }
+    }),
+    tables: named(trained).flatMap(({ name, shape }) => {
+      const rows = own.rows.get(name)
+      return rows ? [{ name, shape, rows }] : []
+    }),
     histories: named(amaxHistories).map(({ name, shape }) => ({ name, shape })),
   }
+}
+
+/** Input with the trained rows of a table. */
+export const rowIdsOf = (table: string) => `rows:${table}`
+
+/** The trained part of a tensor with its gradient: all of it, or some rows. */
+function trainedPart(
+  g: Recorder,
+  { name = '', shape }: Tensor,
+  gradient: Tensor,
+  { rows }: TrainedWeights,
+): Trained & { gradient: Tensor } {
+  const ids = rows.get(name)
+  if (!ids) return { name, shape, gradient }
+  const taken = g.gather_rows({ x: gradient, rows: g.input(rowIdsOf(name), 'i32', [ids.length]) }, {}).y
+  return { name: rowsName(name), shape: [ids.length, ...shape.slice(1)], gradient: taken }
 }
 
 /**

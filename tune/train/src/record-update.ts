@@ -19,11 +19,11 @@ export function recordNorm(trained: readonly Trained[], config: TrainConfig): Pr
 }
 
 /**
- * Norms and biases of a model trained in full do not decay. All tensors of an adapter do, including
- * magnitudes, as with PEFT under transformers' trainer.
+ * Norms and biases of the base do not decay. All tensors of an adapter do, including magnitudes, as with PEFT
+ * under transformers' trainer.
  */
-const decayOf = ({ shape }: Trained, config: TrainConfig) =>
-  config.lora || shape.length > 1 ? config.weight_decay : 0
+const decayOf = ({ name, shape }: Trained, config: TrainConfig) =>
+  shape.length > 1 || (config.lora && !name.endsWith('.weight')) ? config.weight_decay : 0
 
 /** A tensor that steps modify and checkpoints save. */
 export type StateTensor = { name: string; dtype: Dtype; shape: Shape }

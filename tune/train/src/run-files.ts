@@ -2,11 +2,14 @@
  * Files of a run in output_dir, other than checkpoints: run.json, metrics.jsonl, the loss chart, and the
  * adapter or model (contract T4).
  */
-import { appendFile, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { appendFile, copyFile, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import type { ModelConfig } from '@cairn-tune/models'
 import { floatsOf } from '@cairn-tune/ops'
 import {
+  EMBEDDINGS,
+  HEAD,
   InputError,
   encodeFloats,
   fuseStacks,
@@ -26,7 +29,8 @@ import { fusedKeys } from './fused-layout.ts'
 import { lossChart } from './loss-chart.ts'
 import { copyCompanions } from './merge.ts'
 import type { StepMetrics } from './metrics.ts'
-import type { Trained } from './record-step.ts'
+import type { MicroStep, Trained } from './record-step.ts'
+import { rowsName, savedKeys, trainedWeightsOf } from './trained-weights.ts'
 
 const METRICS = 'metrics.jsonl'
 const RUN = 'run.json'
@@ -128,9 +132,16 @@ export async function writeLossChart(directory: string, title: string): Promise<
 export type Trainable = {
   config: TrainConfig
   trained: readonly Trained[]
-  /** Reads a trained tensor's bytes, by name. */
+  /** Weights of which some rows are trained. */
+  tables: MicroStep['tables']
+  /** Reads the bytes of a trained tensor, or of such a weight, by name. */
   read: (name: string) => Promise<Uint8Array>
   modelDirectory: string
+  model: ModelConfig
+  /** Directory of a tokenizer with added tokens. */
+  tokenizerDirectory: string | undefined
+  /** Whether the model has more tokens than its base. */
+  isResized: boolean
   /** The destination. */
   path: string
   /** Linears with an adapter, by the last part of their names. */
@@ -141,16 +152,24 @@ export type Trainable = {
 export async function writeResult({
   config,
   trained,
+  tables,
   read,
   modelDirectory,
+  model,
+  tokenizerDirectory,
+  isResized,
   path,
   modules,
 }: Trainable): Promise<string> {
   const values = async (name: string) => floatsOf(await read(name))
   if (!config.lora) return await writeModel(path, trained, values, modelDirectory)
+  const own = trainedWeightsOf(config, model)
   const tensors: (AdapterTensor | AdapterVector)[] = []
   const stacks: AdapterStack[] = []
-  for (const tensor of trained) {
+  // Resized embeddings are saved whole, because their base has no rows for the new tokens.
+  const isWhole = ({ name }: Trained) => isResized && tables.some(table => rowsName(table.name) === name)
+  const saved = [...trained.filter(tensor => !isWhole(tensor)), ...(isResized ? tables : [])]
+  for (const tensor of saved) {
     const all = await values(tensor.name)
     const [experts = 0, rows = 0, columns = 0] = tensor.shape
     if (tensor.shape.length === 3 && config.adapter_layout === 'peft-fused') {
@@ -170,6 +189,9 @@ export async function writeResult({
         values: all.subarray(e * size, (e + 1) * size),
       })
   }
+  // PEFT expects both names of a tied matrix.
+  const tied = model.tie_word_embeddings ? tensors.find(({ name }) => name === EMBEDDINGS) : undefined
+  if (tied) tensors.push({ ...tied, name: HEAD })
   const linears = tensors.map(({ name }) => name.replace(/\.lora_.*$/, ''))
   await writeAdapter(
     path,
@@ -180,6 +202,7 @@ export async function writeResult({
       lora_dropout: config.lora_dropout,
       use_rslora: config.use_rslora,
       use_dora: config.use_dora,
+      ...savedKeys(config, own, model.tie_word_embeddings, isResized),
       ...(stacks.length > 0
         ? fusedKeys(config, linears, stacks)
         : {
@@ -191,6 +214,9 @@ export async function writeResult({
     },
     [...tensors, ...fuseStacks(stacks)],
   )
+  if (tokenizerDirectory !== undefined)
+    for (const name of await readdir(tokenizerDirectory))
+      await copyFile(join(tokenizerDirectory, name), join(path, name))
   return path
 }
 

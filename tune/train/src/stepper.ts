@@ -14,7 +14,8 @@ import { DivergedError } from './errors.ts'
 import type { RunPlan, PlannedProgram } from './estimate.ts'
 import { noRewards, type RewardSums } from './rewards.ts'
 import { createStreamedPasses, runMicroBatches } from './passes.ts'
-import { gradientOf, type MicroStep } from './record-step.ts'
+import { gradientOf, rowIdsOf, type MicroStep } from './record-step.ts'
+import { rowsName } from './trained-weights.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
@@ -25,6 +26,8 @@ export type TrainState = ReadonlyMap<string, DeviceBuffer>
 
 export type Stepper = {
   state: TrainState
+  /** The whole matrices of weights of which some rows are trained, with the present rows. */
+  tables: ReadonlyMap<string, DeviceBuffer>
   /**
    * Runs one optimizer step over a window of micro-batches. `number` counts from 1. An abort leaves the state
    * as it was.
@@ -67,6 +70,8 @@ export type StepperOptions = {
   planned: Pick<RunPlan, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed'>
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
+  /** The whole matrices of weights of which some rows are trained, by name. */
+  tables: ReadonlyMap<string, DeviceBuffer>
   /** Writes the initial value of one tensor or state. All are zero before. */
   fill: (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void>
 }
@@ -78,6 +83,7 @@ export async function createStepper({
   micro,
   planned,
   base,
+  tables,
   fill,
 }: StepperOptions): Promise<Stepper> {
   const state = new Map<string, DeviceBuffer>()
@@ -86,6 +92,18 @@ export async function createStepper({
     await fill(tensor, buffer)
     state.set(tensor.name, buffer)
   }
+  /** Copies the trained rows to the matrices that programs read. */
+  async function writeRows(): Promise<void> {
+    for (const { name, shape, rows } of micro.tables) {
+      const [table, own] = [tables.get(name), state.get(rowsName(name))]
+      if (!table || !own) throw new Error(`[createStepper] no matrix ${name}`)
+      const bytes = await engine.read(own)
+      const width = (shape[1] ?? 0) * 4
+      for (const [i, id] of rows.entries())
+        engine.write(table, bytes.slice(i * width, (i + 1) * width), id * width)
+    }
+  }
+  await writeRows()
   const gradients = new Map(
     micro.trained.map(({ name, shape }) => [gradientOf(name), engine.allocate(countElements(shape) * 4)]),
   )
@@ -106,6 +124,11 @@ export async function createStepper({
   const own = createBatchBuffers(engine, micro)
   const shared = {
     ...Object.fromEntries(base),
+    ...Object.fromEntries(tables),
+    ...adoptAll(
+      engine,
+      Object.fromEntries(micro.tables.map(({ name, rows }) => [rowIdsOf(name), Int32Array.from(rows)])),
+    ),
     ...Object.fromEntries(state),
     ...Object.fromEntries(gradients),
     ...adoptAll(engine, ropeTables(model, config.max_seq_length)),
@@ -194,6 +217,7 @@ export async function createStepper({
     engine.write(schedule, Float32Array.of(learningRate, number))
     // Without the signal: a run cannot resume from half an update.
     await run(update, { factor, schedule })
+    await writeRows()
     return outcome
   }
 
@@ -201,7 +225,7 @@ export async function createStepper({
     if (!planned.reference) throw new Error('[reference] no reference was planned')
     return await scorer.scoreDocuments(ready(planned.reference), documents, adapter, signal)
   }
-  return { state, step, evaluate, reference, opSeconds }
+  return { state, tables, step, evaluate, reference, opSeconds }
 }
 
 /** The bytes of a state tensor, valid until the next step. */

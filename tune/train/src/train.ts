@@ -4,7 +4,7 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version as nodeVersion } from 'node:process'
 import { partsOf } from '@cairn-tune/models'
-import { WriteError } from '@cairn-tune/weights'
+import { EMBEDDINGS, WriteError } from '@cairn-tune/weights'
 import {
   checkResumable,
   decisiveSettings,
@@ -42,12 +42,13 @@ import { readState } from './stepper.ts'
  * of the last complete step and ends the run as `interrupted`; before the first step it rejects with the
  * signal's reason.
  */
-export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
+export async function train(given: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const { signal, onNote = () => undefined } = options
-  const directory = config.output_dir
+  const directory = given.output_dir
   using lock = (await directoryExists(directory)) ? lockOutput(directory) : undefined
-  await checkOutput(config)
-  await using run = await prepareRun(config, { signal, threads: options.threads, onNote })
+  await checkOutput(given)
+  await using run = await prepareRun(given, { signal, threads: options.threads, onNote })
+  const { config } = run
   const { memory, recomputed } = run.planned
   onNote(
     `memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); ` +
@@ -127,8 +128,12 @@ async function runToEnd({
       config,
       path,
       trained: run.planned.micro.trained,
-      read: name => readState(run.engine, stepper.state, name),
+      tables: run.planned.micro.tables,
+      read: name => readState(run.engine, new Map([...stepper.state, ...stepper.tables]), name),
       modelDirectory: run.modelDirectory,
+      model: run.model,
+      tokenizerDirectory: run.tokenizerDirectory,
+      isResized: run.newRows.some(id => id >= (run.checkpoint.tensors.get(EMBEDDINGS)?.shape[0] ?? 0)),
       modules: config.lora_target_modules ?? partsOf(run.model).modules,
     })
   const best = join(config.output_dir, 'best')

@@ -80,6 +80,7 @@ async function runSteps(settings: object): Promise<Step[]> {
       reference: planned(recordAnswers(golden.config, config, 'base', boundaries, stored)),
       scoring: planned(recordAnswers(golden.config, config, 'adapted', boundaries, stored)),
     },
+    tables: new Map(),
     base: new Map(micro.base.map(({ name }) => [name, engine.adopt(tensors.get(name)!)])),
     fill: ({ name }, buffer) => {
       const values = tensors.get(name)

@@ -24,7 +24,7 @@ export type AdapterConfig = Ranks & {
   /** Modules of the base that are trained whole, such as embed_tokens. */
   modules_to_save?: readonly string[] | undefined
   /** Trained rows of the embeddings. */
-  trainable_token_indices?: readonly number[] | undefined
+  trainable_token_indices?: readonly number[] | Readonly<Record<string, readonly number[]>> | undefined
   /** Whether changed embeddings are the head of a tied base, too. */
   ensure_weight_tying?: boolean | undefined
 }

@@ -5,6 +5,7 @@ Needs Python with torch, transformers and peft; run by hand, the files it writes
 make_saved_modules.py
 """
 
+import copy
 import json
 import logging
 import shutil
@@ -70,6 +71,8 @@ def write_adapter(base, path, size=None, **settings):
     model = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     if size:
         model.resize_token_embeddings(size)
+    # PEFT changes the lists that it is given.
+    settings = copy.deepcopy(settings)
     config = peft.LoraConfig(r=4, lora_alpha=8, task_type="CAUSAL_LM", **{"target_modules": ["q_proj"], **settings})
     adapted = peft.get_peft_model(model, config)
     torch.manual_seed(6)
