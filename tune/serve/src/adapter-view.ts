@@ -1,6 +1,6 @@
 /**
- * The model as requests for an adapter see it. An adapter that replaces embeddings may have more tokens than the
- * base, and its directory may contain its own tokenizer, as PEFT and TRL write it.
+ * The model as requests for an adapter see it. An adapter that replaces embeddings may have more tokens than
+ * the base, and its directory may contain its own tokenizer, as PEFT and TRL write it.
  */
 import { InputError, loadTokenizer, readModelText } from '@cairn-tune/weights'
 import type { OwnWeights } from './engine/own-weights.ts'

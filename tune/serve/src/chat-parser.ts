@@ -2,8 +2,8 @@
  * Splits a chat model's output as it is generated: reasoning between think tags, tool calls between tool_call
  * tags, and the rest, which is the answer. A call is `{"name": …, "arguments": {…}}`; its arguments are
  * passed on character by character once the name is known. Text that only resembles a call is returned as
- * text, so nothing the model wrote is lost; only a forced call that was cut off before its name is dropped, as
- * in vLLM.
+ * text, so nothing the model wrote is lost; only a forced call that was cut off before its name is dropped,
+ * as in vLLM.
  */
 import { z } from 'zod'
 
@@ -19,7 +19,9 @@ export type ChatParserOptions = {
   hasTools: boolean
   /** Whether the answer continues a text, so that its white space belongs to the answer. */
   isContinued?: boolean
-  /** Whether the request forces a call. The start of a call that was cut off is then no text of the answer. */
+  /**
+   * Whether the request forces a call. The start of a call that was cut off is then no text of the answer.
+   */
   isForced?: boolean
 }
 

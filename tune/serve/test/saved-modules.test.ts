@@ -1,6 +1,6 @@
 /**
- * Adapters that replace embeddings, head or norms of their base, as PEFT writes them (reference/make_saved_modules.py):
- * served in one batch, and merged, they give PEFT's log-probabilities.
+ * Adapters that replace embeddings, head or norms of their base, as PEFT writes them
+ * (reference/make_saved_modules.py): served in one batch, and merged, they give PEFT's log-probabilities.
  */
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,10 @@ describe.each(['tied', 'untied'])('a base with %s embeddings', kind => {
     >
   })()
 
-  /** Promise T6.5: Adapters that PEFT trained with whole modules, tokens and embeddings give PEFT's probabilities. */
+  /**
+   * Promise T6.5: Adapters that PEFT trained with whole modules, tokens and embeddings give PEFT's
+   * probabilities.
+   */
   test('served in one batch, every adapter gives the log-probabilities of PEFT', async () => {
     const wanted = await prepared
     const names = Object.keys(wanted)

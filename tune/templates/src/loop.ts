@@ -100,9 +100,9 @@ export class Loop extends PythonObject {
       case 'depth0':
         return BigInt(this.#depth)
       case 'previtem':
-        return orElse(this.#before, () => new Undefined('there is no previous item'))
+        return orElse(this.#before, () => new Undefined('the loop has no previous item'))
       case 'nextitem':
-        return orElse(this.#peek(), () => new Undefined('there is no next item'))
+        return orElse(this.#peek(), () => new Undefined('the loop has no next item'))
       case 'cycle':
         return new PythonFunction(name, ({ positional }) => {
           const item = positional[this.#index % positional.length]

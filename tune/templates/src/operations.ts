@@ -40,7 +40,7 @@ export function truth(value: Value): boolean {
   return value instanceof Stream || value.length !== 0
 }
 
-/** A bool counts as 0 or 1. Undefined for a value that is no number. */
+/** A bool counts as 0 or 1. Undefined for a value that is not a number. */
 export function numberOf(value: Value): bigint | number | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return value
   return typeof value === 'boolean' ? BigInt(value) : undefined

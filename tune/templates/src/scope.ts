@@ -9,7 +9,7 @@ export class Scope {
     this.#parent = parent
   }
 
-  /** Undefined if there is no such variable. */
+  /** Undefined if the variable does not exist. */
   get(name: string): Value | undefined {
     const value = this.#values.get(name)
     return value === undefined ? this.#parent?.get(name) : value

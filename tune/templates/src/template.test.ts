@@ -21,7 +21,7 @@ const render = (
   settings?: RenderSettings,
 ) => compileTemplate(template).render(variables, settings).text
 
-/** Promise T9: A chat template renders the text that Jinja2 renders in transformers. */
+/** Promise T3: A chat template renders the text that Jinja2 renders in transformers. */
 test('every part of the language gives the text of Jinja2, or an error where Jinja2 has one', () => {
   expect(goldens.cases.length).toBeGreaterThan(200)
   for (const { template, text } of goldens.cases) {

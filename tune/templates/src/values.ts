@@ -173,7 +173,7 @@ export type Arguments = { positional: readonly Value[]; named: ReadonlyMap<strin
 export abstract class PythonObject {
   abstract readonly typeName: string
 
-  /** Undefined if there is no such attribute. */
+  /** Undefined if the attribute does not exist. */
   attribute(_name: string, _runtime: Runtime): Value | undefined {
     return undefined
   }

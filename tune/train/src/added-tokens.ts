@@ -20,8 +20,8 @@ export type AddedTokens = {
 const NOT_TOKENIZER = ['config.json', 'generation_config.json', 'hf_quant_config.json']
 
 /**
- * Adds the tokens of `added_tokens` behind the last one of the tokenizer, and rows for them where needed. Writes
- * the tokenizer to `directory`.
+ * Adds the tokens of `added_tokens` behind the last one of the tokenizer, and rows for them where needed.
+ * Writes the tokenizer to `directory`.
  */
 export async function addTokens(
   config: TrainConfig,

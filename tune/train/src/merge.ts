@@ -117,7 +117,9 @@ async function writeChangedConfig(
   await writeFile(path, `${JSON.stringify(changed, null, 2)}\n`)
 }
 
-/** The weights that the adapter replaces, by name. A tied base gets a head of its own if the two would differ. */
+/**
+ * The weights that the adapter replaces, by name. A tied base gets a head of its own if the two would differ.
+ */
 function changesByWeight(
   model: Checkpoint,
   adapter: string,

@@ -1,6 +1,6 @@
 /**
- * Weights of the base that a run trains beside its adapter: modules as a whole (`modules_to_save`) and rows of
- * the embeddings (`trainable_token_indices`, `added_tokens`), in the files and with the meaning of PEFT.
+ * Weights of the base that a run trains beside its adapter: modules as a whole (`modules_to_save`) and rows
+ * of the embeddings (`trainable_token_indices`, `added_tokens`), in the files and with the meaning of PEFT.
  */
 import { partsOf, type ModelConfig } from '@cairn-tune/models'
 import { EMBEDDINGS, HEAD, InputError } from '@cairn-tune/weights'
@@ -26,7 +26,10 @@ const savable = (model: ModelConfig): string[] => {
   return weights.map(({ name }) => name).filter(name => name.endsWith('.weight') && !projectionOf.has(name))
 }
 
-/** Whether a weight belongs to a module of this name: PEFT compares the ends of names, so `norm` is every norm. */
+/**
+ * Whether a weight belongs to a module of this name: PEFT compares the ends of names, so `norm` is every
+ * norm.
+ */
 const isModule = (weight: string, module: string) => moduleOf(weight).endsWith(module)
 
 const lastPart = (weight: string) => moduleOf(weight).split('.').at(-1) ?? ''

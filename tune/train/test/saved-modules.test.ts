@@ -1,6 +1,7 @@
 /**
  * Training of whole modules and of single tokens beside an adapter: five steps have PEFT's losses, norms and
- * weights (reference/make_saved_training.py), and added tokens get rows, a tokenizer and an adapter that merges.
+ * weights (reference/make_saved_training.py), and added tokens get rows, a tokenizer and an adapter that
+ * merges.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

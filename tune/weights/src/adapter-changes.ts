@@ -215,8 +215,8 @@ function addProduct(
 }
 
 /**
- * The changes with those that a tied base implies: rows of its embeddings are rows of its head, too, unless the
- * head has changes of its own.
+ * The changes with those that a tied base implies: rows of its embeddings are rows of its head, too, unless
+ * the head has changes of its own.
  */
 export function withTiedHead(changes: readonly WeightChange[], isTied: boolean): WeightChange[] {
   const rows = changes.find(({ weight }) => weight === EMBEDDINGS)?.rows

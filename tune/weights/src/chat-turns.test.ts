@@ -23,7 +23,9 @@ function answersOf(template: string, chat: Chat | readonly ChatMessage[]): strin
   return pieces.filter(({ isAssistant }) => isAssistant).map(({ text }) => text)
 }
 
-/** Mistral writes no header in front of an answer, and the system message into the last message of the user. */
+/**
+ * Mistral writes no header in front of an answer, and the system message into the last message of the user.
+ */
 const MISTRAL =
   "{{ bos_token }}{% set system = messages[0].content if messages[0].role == 'system' else '' %}" +
   "{% for m in messages %}{% if m.role == 'user' %}[INST] " +

@@ -112,8 +112,8 @@ async function openFiles(
 const BODY = 'model.'
 
 /**
- * Names of a model's tensors, by those in its files. Files saved from a model without a head (LlamaModel) lack
- * the first part, which transformers adds, too.
+ * Names of a model's tensors, by those in its files. Files saved from a model without a head (LlamaModel)
+ * lack the first part, which transformers adds, too.
  */
 function namesOf(stored: Iterable<string>): Map<string, string> {
   const names = [...stored]

@@ -43,8 +43,8 @@ function repeat(part: Node, min: number, max: number): Node {
 const CLASSES: Readonly<Record<string, RegExp>> = { d: /\d/, w: /\w/, s: /\s/, D: /\D/, W: /\W/, S: /\S/ }
 
 /**
- * Compiles an expression that must match a text from one of the given positions to its end. Throws for what is
- * not supported.
+ * Compiles an expression that must match a text from one of the given positions to its end. Throws for what
+ * is not supported.
  */
 export function compileNameExpression(source: string): (text: string, starts: Positions) => boolean {
   const refuse = (reason: string): never => {

@@ -70,8 +70,8 @@ const modulesOf = (targets: readonly AdapterTarget[]) => [
 const MAX_HEADER_BYTES = 100_000_000
 
 /**
- * Maximum size of an adapter's file: every linear at the maximum rank, in 64-bit numbers, and the weights that it
- * replaces.
+ * Maximum size of an adapter's file: every linear at the maximum rank, in 64-bit numbers, and the weights
+ * that it replaces.
  */
 export function limitsOf(
   targets: readonly AdapterTarget[],

@@ -1,6 +1,6 @@
 /**
- * Weights that an adapter replaces: embeddings, head and norms that were trained whole or in part. Rows of such
- * an adapter run in a pass of their own, which reads these weights instead of the base's.
+ * Weights that an adapter replaces: embeddings, head and norms that were trained whole or in part. Rows of
+ * such an adapter run in a pass of their own, which reads these weights instead of the base's.
  */
 import { partsOf } from '@cairn-tune/models'
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'

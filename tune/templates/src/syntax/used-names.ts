@@ -1,4 +1,4 @@
-/** Which variables a part of a template reads. */
+/** Finds the variables that a part of a template reads. */
 import type { Body, Expression, Statement } from './nodes.ts'
 
 const known = new WeakMap<object, ReadonlySet<string>>()

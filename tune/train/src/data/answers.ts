@@ -18,8 +18,8 @@ export function tokenizeAnswer(
 }
 
 /**
- * A text and its continuation, tokenised as one document like in TRL. The continuation is trained, with the end
- * token behind it.
+ * A text and its continuation, tokenised as one document like in TRL. The continuation is trained, with the
+ * end token behind it.
  */
 export function tokenizePrompted(
   prompt: string,

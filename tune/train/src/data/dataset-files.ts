@@ -41,7 +41,9 @@ export async function findDataFiles(directory: string, choice: DataChoice): Prom
   return { files: ofOneFormat(directory, files).map(name => join(directory, name)), columns }
 }
 
-/** Files below the directory, without those whose path has a name that begins with a dot or two underscores. */
+/**
+ * Files below the directory, without those whose path has a name that begins with a dot or two underscores.
+ */
 async function listNames(directory: string): Promise<string[]> {
   const names = await readdir(directory, { recursive: true })
   return names.filter(name => !/(?:^|\/)(?:\.|__)/.test(name)).toSorted()

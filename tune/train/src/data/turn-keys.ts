@@ -14,7 +14,9 @@ export const withoutNulls = (values: Values): Record<string, unknown> =>
 export const numberOf = (value: unknown): unknown =>
   value instanceof ExactNumber ? Number(value.text) : value
 
-/** Keys that say whether a turn is trained: OpenAI's and ShareGPT's weight, axolotl's train, XTuner's loss. */
+/**
+ * Keys that say whether a turn is trained: OpenAI's and ShareGPT's weight, axolotl's train, XTuner's loss.
+ */
 const TRAINING_KEYS = ['weight', 'train', 'loss'] as const
 
 /** Keys of messages that change what is trained in a way that is not supported. */

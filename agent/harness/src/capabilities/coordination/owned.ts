@@ -1,4 +1,6 @@
-/** A worker or a task that the model names, if it belongs to this session; those of others count as missing. */
+/**
+ * A worker or a task that the model names, if it belongs to this session; those of others count as missing.
+ */
 import type { Link, Task } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { SpawnContext } from './spawn-context.ts'

@@ -72,7 +72,9 @@ async function describeEnded(
 /** Maximum characters of all results, divided equally; read_worker_result returns the rest. */
 const RESULTS_CHARS = 40_000
 
-/** The result of a call that waited for its workers, from the log alone, so that any runner writes the same. */
+/**
+ * The result of a call that waited for its workers, from the log alone, so that any runner writes the same.
+ */
 export function joined({ ids, settled }: Wait): Record<string, unknown> {
   const share = Math.floor(RESULTS_CHARS / Math.max(1, ids.length))
   const workers = ids.map(worker_id => {
