@@ -4,7 +4,7 @@ import { join, matchesGlob } from 'node:path'
 import { InputError } from '@cairn-tune/weights'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
-import type { Subset } from './dataset-files.ts'
+import type { Subset } from './subset.ts'
 
 const paths = z.union([z.string().transform(path => [path]), z.array(z.string())])
 const config = z.looseObject({

@@ -10,21 +10,12 @@ import { readCard } from './dataset-card.ts'
 import type { ColumnMap } from './shape-reader.ts'
 import { readIndex } from './llama-factory.ts'
 import { DATA_EXTENSIONS, formatOf } from './read-rows.ts'
+import type { Subset } from './subset.ts'
 
 export type DataChoice = { split: string; subset?: string | undefined }
 
 /** Files in order. `columns` are the names of columns that the data set's own description gives. */
 export type DataFiles = { files: string[]; columns: ColumnMap }
-
-/** A subset of a data set by its files, which may be grouped by split. */
-export type Subset = {
-  name: string
-  isDefault: boolean
-  /** Files by split; undefined if the names of the files decide. */
-  splits: ReadonlyMap<string, readonly string[]> | undefined
-  files: readonly string[]
-  columns: ColumnMap
-}
 
 /** Files that describe a data set, or that the datasets library keeps beside it. */
 const NOT_DATA = /^(?:(?:config|dataset_infos?|dataset_dict|state)\.json|cache-[0-9a-f]+.*\.arrow)$/

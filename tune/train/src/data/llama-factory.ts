@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { roleOf } from './conversations.ts'
-import type { Subset } from './dataset-files.ts'
+import type { Subset } from './subset.ts'
 
 const entry = z.looseObject({
   file_name: z.string(),
