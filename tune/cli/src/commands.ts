@@ -5,6 +5,7 @@ import { CAIRN_TUNE, type Command } from './command.ts'
 import { benchMatrix } from './commands/bench-matrix.ts'
 import { benchSft } from './commands/bench-sft.ts'
 import { dataGenerate } from './commands/data-generate.ts'
+import { dataShow } from './commands/data-show.ts'
 import { demo } from './commands/demo.ts'
 import { doctor } from './commands/doctor.ts'
 import { estimateRun } from './commands/estimate.ts'
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   exportRun,
   modelNew,
   dataGenerate,
+  dataShow,
   serveRun,
   benchSft,
   benchMatrix,

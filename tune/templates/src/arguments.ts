@@ -1,6 +1,6 @@
 /** Binds the arguments of a call to parameters, and reads them as Python types. */
 import { TemplateError } from './errors.ts'
-import { truth } from './operations.ts'
+import { truth } from './comparison.ts'
 import { printed } from './text/print.ts'
 import { Markup, Undefined, typeName, type Arguments, type Value } from './values.ts'
 

@@ -5,12 +5,12 @@
 import { TemplateError } from './errors.ts'
 
 /** A few seconds on a slow machine. A long conversation needs less than a hundredth. */
-export const MAX_WORK = 20_000_000
+const MAX_WORK = 20_000_000
 /** Units for each character of the messages, so that a long conversation is not refused. */
 const WORK_PER_CHARACTER = 50
-export const MAX_TEXT_LENGTH = 2 ** 27
-export const MAX_LIST_LENGTH = 2 ** 23
-export const MAX_DEPTH = 200
+const MAX_TEXT_LENGTH = 2 ** 27
+const MAX_LIST_LENGTH = 2 ** 23
+const MAX_DEPTH = 200
 const CHARACTERS_PER_UNIT = 16
 
 export class Budget {

@@ -4,7 +4,8 @@ import type { Budget } from './budget.ts'
 import { TemplateError } from './errors.ts'
 import { FILTERS } from './filters/table.ts'
 import { GLOBALS } from './globals.ts'
-import { binary, compare, equals, negative, positive, truth } from './operations.ts'
+import { compare, equals, truth } from './comparison.ts'
+import { binary, negative, positive } from './operations.ts'
 import type { Runtime } from './runtime.ts'
 import type { Scope } from './scope.ts'
 import { contains, listOf, slice } from './sequences.ts'
@@ -31,6 +32,10 @@ export class Evaluator implements Runtime {
   constructor(budget: Budget, now: () => Date) {
     this.budget = budget
     this.now = now
+  }
+
+  attribute(object: Value, name: string): Value {
+    return attributeOf(object, name, this)
   }
 
   callFilter(name: string, value: Value, args: Arguments): Value {
@@ -104,12 +109,10 @@ export class Evaluator implements Runtime {
       case 'compare':
         return this.#compare(node.first, node.rest, scope)
       case 'condition':
-        if (truth(this.evaluate(node.test, scope))) return this.evaluate(node.then, scope)
+        if (truth(this.evaluate(node.test, scope))) return this.evaluate(node.value, scope)
         return node.otherwise
           ? this.evaluate(node.otherwise, scope)
-          : new Undefined(
-              `the inline if-expression on line ${node.line} evaluated to false and no else section was defined.`,
-            )
+          : new Undefined(`the condition on line ${node.line} is false, and its expression has no else`)
       case 'list':
         return node.items.map(item => this.evaluate(item, scope))
       case 'tuple':

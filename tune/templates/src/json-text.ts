@@ -1,6 +1,6 @@
 /** `json.dumps`, which the filter `tojson` of transformers calls. */
 import { TemplateError } from './errors.ts'
-import { compare } from './operations.ts'
+import { compare } from './comparison.ts'
 import type { Runtime } from './runtime.ts'
 import { floatText } from './text/float.ts'
 import { integerText } from './text/print.ts'

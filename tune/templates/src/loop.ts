@@ -1,6 +1,6 @@
 /** The variable `loop` of a for loop. */
 import { TemplateError } from './errors.ts'
-import { equals } from './operations.ts'
+import { equals } from './comparison.ts'
 import type { Runtime } from './runtime.ts'
 import { iterate, lengthOf, listOf } from './sequences.ts'
 import {

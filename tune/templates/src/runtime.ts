@@ -6,6 +6,8 @@ export type Runtime = {
   budget: Budget
   /** The time of `strftime_now`. */
   now: () => Date
+  /** `object.name`. */
+  attribute: (object: Value, name: string) => Value
   callFilter: (name: string, value: Value, args: Arguments) => Value
   callTest: (name: string, value: Value, args: Arguments) => boolean
 }

@@ -1,6 +1,6 @@
 /** Iteration, length, membership, items and slices, which are Python's. */
 import { TemplateError } from './errors.ts'
-import { equals } from './operations.ts'
+import { equals } from './comparison.ts'
 import {
   Dict,
   DictView,

@@ -33,7 +33,8 @@ test('every part of the language gives the text of Jinja2, or an error where Jin
 
 test('generation blocks change no text, and their places are those of the text', () => {
   const lines = (open: string, close: string) =>
-    `{% for m in messages %}\n{{ m.role }}:\n{% if m.role == 'assistant' %}\n${open}{{ m.content }}\n${close}` +
+    `{% for m in messages %}\n{{ m.role }}:\n{% if m.role == 'assistant' %}\n${open}` +
+    `{{ m.content }}\n${close}` +
     '{% else %}\n{{ m.content }}\n{% endif %}\n{% endfor %}'
   const messages = [user, { role: 'assistant', content: '🦙 yes' }]
   const marked = compileTemplate(lines('{% generation %}\n', '{% endgeneration %}\n')).render({ messages })

@@ -50,6 +50,7 @@ export { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
 export { readConfig } from './read-config.ts'
 export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
+export { readRows, type ShownRow, type ShownRows } from './data/show-rows.ts'
 export { mergeAdapter } from './merge.ts'
 export {
   STORED_NVFP4,

@@ -46,8 +46,8 @@ async function additionalTemplates(model: string): Promise<ChatTemplates> {
 }
 
 /**
- * Templates in files of their own come first, then those of tokenizer_config.json, which `inConfig` holds,
- * then those of chat_template.json.
+ * Templates in files of their own come first, then those of tokenizer_config.json, which `inConfig`
+ * holds, then those of chat_template.json.
  */
 export async function readChatTemplates(
   model: string,

@@ -23,20 +23,20 @@ function answersOf(template: string, chat: Chat | readonly ChatMessage[]): strin
   return pieces.filter(({ isAssistant }) => isAssistant).map(({ text }) => text)
 }
 
-/**
- * Mistral writes no header in front of an answer, and the system message into the last message of the user.
- */
+/** Mistral writes no header for an answer, and the system message into the last message of the user. */
 const MISTRAL =
   "{{ bos_token }}{% set system = messages[0].content if messages[0].role == 'system' else '' %}" +
   "{% for m in messages %}{% if m.role == 'user' %}[INST] " +
-  "{% if loop.last and system %}{{ system }}\n\n{% endif %}{{ m.content }} [/INST]{% elif m.role == 'tool' %}" +
-  '[TOOL_RESULTS]{{ m.content }}[/TOOL_RESULTS]{% elif m.tool_calls %}[TOOL_CALLS]{% for c in m.tool_calls %}' +
+  '{% if loop.last and system %}{{ system }}\n\n{% endif %}{{ m.content }} [/INST]' +
+  "{% elif m.role == 'tool' %}" +
+  '[TOOL_RESULTS]{{ m.content }}[/TOOL_RESULTS]{% elif m.tool_calls %}[TOOL_CALLS]' +
+  '{% for c in m.tool_calls %}' +
   "{{ c.function | tojson }}{% endfor %}{{ eos_token }}{% elif m.role == 'assistant' %} {{ m.content }}" +
   '{{ eos_token }}{% endif %}{% endfor %}'
 /** Phi-3 ends every text with the end token, so that no conversation is the beginning of a longer one. */
 const PHI =
-  '{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}{% if add_generation_prompt %}' +
-  '<|assistant|>\n{% else %}{{ eos_token }}{% endif %}'
+  '{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}' +
+  '{% if add_generation_prompt %}<|assistant|>\n{% else %}{{ eos_token }}{% endif %}'
 /** DeepSeek-R1 opens a thought in the prompt, and drops the thoughts of all answers. */
 const DEEPSEEK =
   "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}<｜User｜>{{ m.content }}{% else %}" +
@@ -45,14 +45,17 @@ const DEEPSEEK =
 /** QwQ drops the thoughts of earlier answers only. */
 const QWQ =
   "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' and not loop.last %}" +
-  "{{ m.content.split('</think>')[-1].lstrip('\\n') }}{% else %}{{ m.content }}{% endif %}<|im_end|>\n{% endfor %}" +
+  "{{ m.content.split('</think>')[-1].lstrip('\\n') }}{% else %}{{ m.content }}{% endif %}" +
+  '<|im_end|>\n{% endfor %}' +
   '{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}'
 /** gpt-oss ends the last answer with another token than earlier ones. */
 const OSS =
-  "{% for m in messages %}<|start|>{{ m.role }}{% if m.role == 'assistant' %}<|channel|>final{% endif %}<|message|>" +
-  "{{ m.content }}{{ '<|return|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{% endfor %}" +
+  "{% for m in messages %}<|start|>{{ m.role }}{% if m.role == 'assistant' %}<|channel|>final{% endif %}" +
+  '<|message|>{{ m.content }}' +
+  "{{ '<|return|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{% endfor %}" +
   '{% if add_generation_prompt %}<|start|>assistant{% endif %}'
 
+/** Promise T3: Chat templates without marks show which tokens the assistant wrote. */
 test.each([
   ['Mistral', MISTRAL, [' yes</s>', ' no</s>']],
   ['Phi-3', PHI, ['yes<|end|>\n', 'no<|end|>\n</s>']],

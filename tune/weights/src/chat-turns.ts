@@ -1,12 +1,12 @@
 /**
  * Finds the answers of the assistant in a rendered conversation.
  *
- * A template's own `{% generation %}` marks are used if it has some. For other templates, a placeholder takes
- * the place of an answer. What the template writes between the prompt for an answer and the placeholder
- * belongs to the answer, and so does what it writes behind the placeholder if the conversation ends there, up
- * to where a longer one continues. The text of the whole conversation has to agree with that of the
- * placeholder's in front of the answer and behind it, whatever the template does with earlier turns. Else the
- * template is refused, never guessed at.
+ * A template's own `{% generation %}` marks are used if it has some. For other templates, a placeholder
+ * takes the place of an answer. What the template writes between the prompt for an answer and the
+ * placeholder belongs to the answer, and so does what it writes behind the placeholder if the
+ * conversation ends there, up to where a longer one continues. The text of the whole conversation has to
+ * agree with that of the placeholder's in front of the answer and behind it, whatever the template does
+ * with earlier turns. Else the template is refused, never guessed at.
  */
 import type { Chat, ChatMessage, MarkedText, RenderMarked } from './chat-template.ts'
 import { InputError } from './errors.ts'
@@ -43,8 +43,8 @@ export function findAnswers(
 }
 
 /**
- * The marks of some messages. A message has those by which a conversation that ends with it has more than the
- * one before.
+ * The marks of some messages. A message has those by which a conversation that ends with it has more than
+ * the one before.
  */
 function marksOf(
   render: RenderMarked,
@@ -59,8 +59,8 @@ function marksOf(
     const found = attempt(() => render({ messages: part, tools }))?.marks
     if (!found)
       throw new InputError(
-        `the chat template does not show which of its {% generation %} parts belongs to message ${end}, so a ` +
-          'single message cannot be excluded from training',
+        `the chat template does not show which {% generation %} part belongs to message ${end}, so ` +
+          'a single message cannot be excluded from training',
       )
     return found.length
   }
@@ -99,8 +99,8 @@ type Frame = {
 }
 
 /**
- * Answers with a placeholder: as content, and as the name of a called function, because templates may reject
- * results of tools without a call in front of them, or write no content beside a call.
+ * Answers with a placeholder: as content, and as the name of a called function, because templates may
+ * reject results of tools without a call in front of them, or write no content beside a call.
  */
 function placeholders(message: ChatMessage | undefined): ChatMessage[] {
   const calls: unknown = message?.['tool_calls']
@@ -125,8 +125,8 @@ const ONLY_TOKENS = /^\s*(?:<[^<>\s]+>\s*)*$/
 const MIN_COMMON = 8
 
 /**
- * Where a prompt ends in a text whose placeholder is at `at`. Behind their common beginning, the prompt may
- * open a thought or another part with a special token. Their headers may not differ otherwise.
+ * Where a prompt ends in a text whose placeholder is at `at`. Behind their common beginning, the prompt
+ * may open a thought or another part with a special token. Their headers may not differ otherwise.
  */
 function startIn(text: string, at: number, prompt: string, asked: unknown): Start[] {
   const common = tokenBorder(text, Math.min(commonLength(prompt, text), at))
@@ -188,8 +188,8 @@ class TurnFinder {
   }
 
   /**
-   * Prompts for an answer. A template that takes `enable_thinking` may write an empty thought into it, which
-   * belongs to the prompt and not to what the model writes.
+   * Prompts for an answer. A template that takes `enable_thinking` may write an empty thought into it,
+   * which belongs to the prompt and not to what the model writes.
    */
   #prompts(before: readonly ChatMessage[]): string[] {
     return [{ enable_thinking: false }, {}].flatMap(
@@ -269,8 +269,7 @@ class TurnFinder {
     const trail = trails.find(one => placed.startsWith(one, from))
     if (trail !== undefined) return from + trail.length
     if (trailWithEnd === undefined || this.#endToken === undefined) return undefined
-    // Some templates end every text with the end token. With a placeholder for it, two texts part exactly
-    // there.
+    // Some templates end every text with the end token. With a placeholder for it, two texts part there.
     const other = this.#rendered(messages, { variables: { eos_token: END } })
     if (other?.replaceAll(END, this.#endToken) !== placed) return undefined
     const rest = other.slice(other.indexOf(PLACEHOLDER) + PLACEHOLDER.length)

@@ -1,4 +1,4 @@
-/** Marks the tokens of a text that belong to parts written by the assistant. */
+/** Marks the tokens of the text that the assistant wrote. */
 import type { ChatPiece } from './chat-template.ts'
 
 /** Ids of a text with the place of each token in it, as indices of the string. */
@@ -7,9 +7,9 @@ export type PlacedTokens = { ids: number[]; offsets: readonly (readonly [start: 
 export type MarkedTokens = { ids: number[]; isAssistant: boolean[] }
 
 /**
- * Marks the tokens of the text that the pieces make together. A token at the border of two pieces belongs to
- * the assistant, as in transformers. A token that stands for no text, such as an added end token, belongs to
- * the text in front of it.
+ * Marks the tokens of the text that the pieces make together. A token at the border of two pieces belongs
+ * to the assistant, as in transformers. A token that stands for no text, such as an added end token,
+ * belongs to the text in front of it.
  */
 export function markTokens({ ids, offsets }: PlacedTokens, pieces: readonly ChatPiece[]): MarkedTokens {
   const ends: { end: number; isAssistant: boolean }[] = []

@@ -1,6 +1,6 @@
 /**
- * The place of each token in its text, for tokenizers that report none. The tokens' bytes are matched with
- * those of the text.
+ * The place of each token in its text, for tokenizers that report none. The tokens' bytes are matched
+ * with those of the text.
  */
 import type { Tokenizer } from '@huggingface/tokenizers'
 import type { PieceOf } from './token-pieces.ts'

@@ -114,8 +114,8 @@ test('rejects a template whose turns cannot be located', () => {
     {},
   )
   expect(() => odd.pieces({ messages: [user, answer, user, answer] })).toThrow(
-    'cannot find where message 2 of 4 starts or ends in the output of the chat template; use a template with ' +
-      '{% generation %}',
+    'cannot find where message 2 of 4 starts or ends in the output of the chat template; use a ' +
+      'template with {% generation %}',
   )
 })
 

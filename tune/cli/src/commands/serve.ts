@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import {
   DEFAULTS,
@@ -9,9 +8,9 @@ import {
   type Quantization,
 } from '@cairn-tune/serve'
 import { parseBytes } from '@cairn-tune/train'
-import { InputError } from '@cairn-tune/weights'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
+import { readTemplate } from '../read-template.ts'
 
 const quantizations = Object.keys(QUANTIZATIONS) as Quantization[]
 const dtypes = ['auto', 'bf16', 'f32'] as const
@@ -25,15 +24,6 @@ function readChoice<const T extends string>(
   const found = known.find(one => one === text)
   if (!found) throw new UsageError(`--${name} must be ${known.join(', ')}, got ${JSON.stringify(text)}`)
   return found
-}
-
-/** Reads a file, or takes the text as the template itself: no file has a name like a template. */
-async function readTemplate(given: string | undefined): Promise<string | undefined> {
-  if (given === undefined || given.includes('{{') || given.includes('{%')) return given
-  return await readFile(given, 'utf8').catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new InputError(`--chat-template ${given}: cannot read the file: ${why}`, { cause })
-  })
 }
 
 /** Removes options that were not given. */

@@ -1,7 +1,7 @@
 /** `map`, `select`, `reject` and their forms with an attribute. */
 import { NO_ARGUMENTS, textArgument } from '../arguments.ts'
 import { TemplateError } from '../errors.ts'
-import { truth } from '../operations.ts'
+import { truth } from '../comparison.ts'
 import type { Runtime } from '../runtime.ts'
 import { Stream, type Arguments, type Value } from '../values.ts'
 import { attributeGetter, type Filter } from './define.ts'

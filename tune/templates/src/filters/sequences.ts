@@ -1,7 +1,8 @@
 /** Filters for lists and other sequences. */
 import { flag, integerArgument, printedOr, required } from '../arguments.ts'
 import { TemplateError } from '../errors.ts'
-import { binary, compare, equals } from '../operations.ts'
+import { compare, equals } from '../comparison.ts'
+import { binary } from '../operations.ts'
 import type { Runtime } from '../runtime.ts'
 import { charactersOf, itemsOf, iterate, length, listOf } from '../sequences.ts'
 import { printed } from '../text/print.ts'

@@ -3,7 +3,7 @@ import { flag, integerArgument, integerOr, required, textArgument } from '../arg
 import { TemplateError } from '../errors.ts'
 import { replaceText } from '../methods/text-methods.ts'
 import { stripCharacters } from '../methods/split.ts'
-import { numberOf, truth } from '../operations.ts'
+import { numberOf, truth } from '../comparison.ts'
 import { charactersOf, length as lengthInteger, lengthOf, listOf, textLength } from '../sequences.ts'
 import { capitalize } from '../text/case.ts'
 import { escapeHtml } from '../text/html.ts'

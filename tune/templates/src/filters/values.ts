@@ -3,7 +3,7 @@ import { flag, integerArgument, integerOr, printedOr, required, textArgument } f
 import { attributeOf } from '../attributes.ts'
 import { TemplateError } from '../errors.ts'
 import { jsonText } from '../json-text.ts'
-import { numberOf, truth } from '../operations.ts'
+import { numberOf, truth } from '../comparison.ts'
 import { listOf } from '../sequences.ts'
 import { scaledInteger } from '../text/float.ts'
 import { parseFloatText, parseIntegerText } from '../text/parse-number.ts'

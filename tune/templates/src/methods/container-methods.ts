@@ -1,7 +1,7 @@
 /** Methods of Python's `dict`, `list`, `tuple` and `range`. None of them changes its object. */
 import { integerOr, required } from '../arguments.ts'
 import { TemplateError } from '../errors.ts'
-import { equals } from '../operations.ts'
+import { equals } from '../comparison.ts'
 import { listOf } from '../sequences.ts'
 import { Dict, DictView, type Value } from '../values.ts'
 import { method, type Method } from './table.ts'

@@ -33,7 +33,7 @@ export function split(text: string, [sep, max]: readonly (Value | undefined)[], 
   }
   const parts: string[] = []
   let rest = text
-  while (limit < 0 || parts.length < limit) {
+  for (let left = limit < 0 ? Infinity : limit; left > 0; left--) {
     const at = rest.lastIndexOf(separator)
     if (at < 0) break
     parts.unshift(rest.slice(at + separator.length))

@@ -45,13 +45,12 @@ export class ExpressionParser extends OperandParser {
     let value = this.#or()
     while (stream.skipName('if')) {
       this.unknown.length = known
-      const then = value
       const before = this.isConditional
       this.isConditional = true
       const test = this.#or()
       const otherwise = stream.skipName('else') ? this.#condition() : undefined
       this.isConditional = before
-      value = { kind: 'condition', test, then, otherwise, line }
+      value = { kind: 'condition', test, value, otherwise, line }
       line = stream.line
     }
     return value

@@ -11,7 +11,7 @@ export type ArgumentNodes = {
 export type BinaryOperator = '+' | '-' | '*' | '/' | '//' | '%' | '**'
 export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in'
 
-export type Name = { kind: 'name'; name: string; line: number }
+type Name = { kind: 'name'; name: string; line: number }
 export type Filter = {
   kind: 'filter'
   /** Undefined in a filter block, whose text is filtered. */
@@ -20,7 +20,7 @@ export type Filter = {
   args: ArgumentNodes
   line: number
 }
-export type Call = { kind: 'call'; callee: Expression; args: ArgumentNodes; line: number }
+type Call = { kind: 'call'; callee: Expression; args: ArgumentNodes; line: number }
 
 export type Expression =
   | { kind: 'constant'; value: Value; line: number }
@@ -51,7 +51,7 @@ export type Expression =
   | {
       kind: 'condition'
       test: Expression
-      then: Expression
+      value: Expression
       otherwise: Expression | undefined
       line: number
     }
@@ -77,7 +77,7 @@ export type ForLoop = {
   otherwise: Body
   line: number
 }
-export type MacroNode = {
+type MacroNode = {
   kind: 'macro'
   name: string
   parameters: readonly Parameter[]

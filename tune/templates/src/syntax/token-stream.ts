@@ -32,7 +32,7 @@ export class TokenStream {
     return this.current.kind === 'name' && names.includes(this.current.text)
   }
 
-  /** Whether the token behind the current one has this text and is not a string. */
+  /** Whether the token behind the current one has this text and kind. */
   isNext(kind: 'name' | 'operator', text: string): boolean {
     const token = this.#tokens[this.#at + 1]
     return token?.kind === kind && token.text === text

@@ -34,7 +34,7 @@ const plainTitle = (char: string): string => {
   return first + rest.join('').toLowerCase()
 }
 
-export function titleOf(char: string): string {
+function titleOf(char: string): string {
   const code = char.codePointAt(0) ?? 0
   if (isGeorgian(code)) return char
   return DIGRAPHS[char] ?? (hasIota(code) ? iotaTitle(char) : plainTitle(char))

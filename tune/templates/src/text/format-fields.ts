@@ -1,5 +1,4 @@
 /** `str.format` and `str.format_map`. */
-import { attributeOf } from '../attributes.ts'
 import { TemplateError } from '../errors.ts'
 import type { Runtime } from '../runtime.ts'
 import { itemAt } from '../sequences.ts'
@@ -77,7 +76,7 @@ function lookUp(name: string, source: Source, counter: Counter, runtime: Runtime
   const first = /^[^.[]*/.exec(name)?.[0] ?? ''
   let value = firstValue(first, source, counter)
   for (const [, attribute, item] of name.slice(first.length).matchAll(/\.([^.[]+)|\[([^\]]*)\]/g)) {
-    if (attribute !== undefined) value = attributeOf(value, attribute, runtime)
+    if (attribute !== undefined) value = runtime.attribute(value, attribute)
     else if (item !== undefined) {
       const key = /^\d+$/.test(item) ? BigInt(item) : item
       value = orElse(itemAt(value, key), () => new Undefined(`no element '${item}'`))

@@ -1,6 +1,6 @@
 /** Python's format specifications: `format(value, '>10.2f')`. */
 import { TemplateError } from '../errors.ts'
-import { numberOf } from '../operations.ts'
+import { numberOf } from '../comparison.ts'
 import { charactersOf } from '../sequences.ts'
 import { isText, textOf, typeName, type Value } from '../values.ts'
 import { floatText } from './float.ts'

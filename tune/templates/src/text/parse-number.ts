@@ -23,7 +23,7 @@ function asciiDigits(text: string): string {
 const FLOAT = /^[+-]?(?:(?:\d+(?:_\d+)*)?\.?\d+(?:_\d+)*|\d+(?:_\d+)*\.)(?:e[+-]?\d+(?:_\d+)*)?$/i
 const SPECIAL = /^([+-]?)(?:(inf)(?:inity)?|nan)$/i
 
-/** Undefined if the text is no number. */
+/** Undefined if the text is not a number. */
 export function parseFloatText(text: string): number | undefined {
   const stripped = asciiDigits(strip(text))
   const special = SPECIAL.exec(stripped)
@@ -33,7 +33,7 @@ export function parseFloatText(text: string): number | undefined {
 
 const PREFIXES: Readonly<Record<string, number>> = { '0b': 2, '0o': 8, '0x': 16 }
 
-/** Undefined if the text is no integer of the base. Base 0 takes the prefix for the base. */
+/** Undefined if the text is not an integer of the base. Base 0 takes the prefix for the base. */
 export function parseIntegerText(text: string, base = 10): bigint | undefined {
   const found = /^([+-]?)(0[box])?_?(.*)$/is.exec(asciiDigits(strip(text)))
   if (!found) return undefined

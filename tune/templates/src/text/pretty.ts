@@ -1,6 +1,6 @@
 /** `pprint.pformat` for the values that templates have, with its width of 80 columns. */
 import { TemplateError } from '../errors.ts'
-import { compare } from '../operations.ts'
+import { compare } from '../comparison.ts'
 import { Dict, Tuple, isText, textOf, type Value } from '../values.ts'
 import { repr } from './print.ts'
 

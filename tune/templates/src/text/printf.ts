@@ -1,6 +1,6 @@
 /** Python's `%` for strings. */
 import { TemplateError } from '../errors.ts'
-import { numberOf } from '../operations.ts'
+import { numberOf } from '../comparison.ts'
 import type { Runtime } from '../runtime.ts'
 import { charactersOf } from '../sequences.ts'
 import { Dict, Markup, Tuple, Undefined, isText, textOf, typeName, type Value } from '../values.ts'

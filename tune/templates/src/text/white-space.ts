@@ -20,7 +20,9 @@ export const strip = (text: string): string => stripStart(stripEnd(text))
 
 export const isSpaces = (text: string): boolean => SPACES.test(text)
 
-const LINE_BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g
+/** Characters that end a line besides CR LF, with the separators of ASCII. */
+const BREAKS = `${String.raw`\n\r\v\f\x85\u2028\u2029`}${String.fromCharCode(0x1c, 0x1d, 0x1e)}`
+const LINE_BREAK = new RegExp(`\\r\\n|[${BREAKS}]`, 'g')
 
 /** `str.splitlines`. */
 export function splitLines(text: string, keepsBreaks = false): string[] {

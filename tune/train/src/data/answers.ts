@@ -5,8 +5,8 @@ import type { PromptWithAnswer } from './preference-examples.ts'
 /**
  * Ids of prompt and answer, and which belong to the answer. For messages, the answer is what the template
  * writes after the prompt and the header that asks for an answer. If the template writes the prompt
- * differently when an answer follows, the answer starts where the two versions diverge. A text ends with the
- * end token.
+ * differently when an answer follows, the answer starts where the two versions diverge. A text ends with
+ * the end token.
  */
 export function tokenizeAnswer(
   answered: PromptWithAnswer,
@@ -18,8 +18,8 @@ export function tokenizeAnswer(
 }
 
 /**
- * A text and its continuation, tokenised as one document like in TRL. The continuation is trained, with the
- * end token behind it.
+ * A text and its continuation, tokenised as one document like in TRL. The continuation is trained, with
+ * the end token behind it.
  */
 export function tokenizePrompted(
   prompt: string,

@@ -1,6 +1,12 @@
 /** Finds the answers of conversations, a JSON object a line of standard input, and writes their places. */
 import { createInterface } from 'node:readline'
-import { InputError, compileChatTemplate, parseExact, type Chat, type ChatTemplate } from '@cairn-tune/weights'
+import {
+  InputError,
+  compileChatTemplate,
+  parseExact,
+  type Chat,
+  type ChatTemplate,
+} from '@cairn-tune/weights'
 
 type Case = { template?: string; globals: Record<string, unknown>; chat: Chat }
 
