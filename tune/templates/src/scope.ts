@@ -9,7 +9,7 @@ export class Scope {
     this.#parent = parent
   }
 
-  /** Undefined if the variable does not exist. */
+  /** Undefined for an unknown name. */
   get(name: string): Value | undefined {
     const value = this.#values.get(name)
     return value === undefined ? this.#parent?.get(name) : value

@@ -173,7 +173,7 @@ export type Arguments = { positional: readonly Value[]; named: ReadonlyMap<strin
 export abstract class PythonObject {
   abstract readonly typeName: string
 
-  /** Undefined if the attribute does not exist. */
+  /** Undefined for an unknown name. */
   attribute(_name: string, _runtime: Runtime): Value | undefined {
     return undefined
   }
