@@ -4,7 +4,7 @@ import { markupMethod } from './methods/markup-methods.ts'
 import { FLOAT_METHODS, INTEGER_METHODS, numberAttribute } from './methods/number-methods.ts'
 import { bound, type Method } from './methods/table.ts'
 import { TEXT_METHODS } from './methods/text-methods.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './values.ts'
 import { itemAt, listOf } from './sequences.ts'
 import { stringRepr, repr } from './text/print.ts'
 import {

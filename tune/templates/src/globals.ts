@@ -2,7 +2,7 @@
 import { bind, integerArgument, required } from './arguments.ts'
 import { RaisedError, TemplateError } from './errors.ts'
 import { dictFromKeys } from './methods/container-methods.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './values.ts'
 import { listOf } from './sequences.ts'
 import { formatTime } from './strftime.ts'
 import { printed, repr } from './text/print.ts'

@@ -1,7 +1,7 @@
 /** `json.dumps`, which the filter `tojson` of transformers calls. */
 import { TemplateError } from './errors.ts'
 import { compare } from './comparison.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './values.ts'
 import { floatText } from './text/float.ts'
 import { integerText } from './text/print.ts'
 import { Dict, Tuple, isText, textOf, typeName, type Value } from './values.ts'

@@ -1,7 +1,7 @@
 /** The variable `loop` of a for loop. */
 import { TemplateError } from './errors.ts'
 import { equals } from './comparison.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './values.ts'
 import { iterate, lengthOf, listOf } from './sequences.ts'
 import {
   PythonFunction,

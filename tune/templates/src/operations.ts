@@ -4,7 +4,7 @@ import { TemplateError } from './errors.ts'
 import type { BinaryOperator } from './syntax/nodes.ts'
 import { formatPrintf } from './text/printf.ts'
 import { escapeHtml } from './text/html.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './values.ts'
 import { DictView, Markup, Tuple, Undefined, isText, textOf, typeName, type Value } from './values.ts'
 
 const MAX_INTEGER_BITS = 1_000_000

@@ -3,7 +3,7 @@
  * `1.0` stay apart. A list is an array.
  */
 import { TemplateError } from './errors.ts'
-import type { Runtime } from './runtime.ts'
+import type { Budget } from './budget.ts'
 
 export type Value =
   | null
@@ -241,4 +241,15 @@ export function typeName(value: Value): string {
 /** The value as `'dict object'`, or `None`, as messages about undefined values name it. */
 export function describeObject(value: Value): string {
   return value === null ? 'None' : `${typeName(value)} object`
+}
+
+/** What functions, filters and tests may use while a template runs. */
+export type Runtime = {
+  budget: Budget
+  /** The time of `strftime_now`. */
+  now: () => Date
+  /** `object.name`. */
+  attribute: (object: Value, name: string) => Value
+  callFilter: (name: string, value: Value, args: Arguments) => Value
+  callTest: (name: string, value: Value, args: Arguments) => boolean
 }

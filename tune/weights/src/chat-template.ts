@@ -1,22 +1,9 @@
 /** A model's chat template, and which part of a rendered conversation the model itself wrote. */
 import { TemplateError, compileTemplate, type Template } from '@cairn-tune/templates'
 import type { ChatTemplates } from './chat-templates.ts'
-import { findAnswers, type Span } from './chat-turns.ts'
+import type { Chat, ChatMessage, MarkedText, RenderMarked, RenderOptions, Span } from './chat.ts'
+import { findAnswers } from './chat-turns.ts'
 import { InputError } from './errors.ts'
-
-export type ChatMessage = { role: string; content?: unknown; [key: string]: unknown }
-export type Chat = {
-  messages: readonly ChatMessage[]
-  tools?: readonly unknown[] | undefined
-  /** Indices of assistant messages that are shown and not trained on. */
-  untrained?: readonly number[] | undefined
-}
-export type RenderOptions = {
-  addGenerationPrompt?: boolean
-  /** Leaves the last message open, so that the answer continues it. */
-  continueFinalMessage?: boolean
-  variables?: Record<string, unknown>
-}
 
 /**
  * A rendered conversation in pieces, of which those of the assistant are trained on. Joined they are the
@@ -29,10 +16,6 @@ export type ChatTemplate = {
   /** Throws an InputError if it is not known where an answer starts or ends. */
   pieces: (chat: Chat) => ChatPiece[]
 }
-
-/** A rendering, and the parts that the template marks with `{% generation %}`. */
-export type MarkedText = { text: string; marks: readonly Span[] | undefined }
-export type RenderMarked = (chat: Chat, options?: RenderOptions) => MarkedText
 
 /**
  * Compiles a template, or several by name. `globals` are the tokenizer's special tokens, to which templates

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { compileChatTemplate, type Chat, type ChatMessage } from './chat-template.ts'
+import type { Chat, ChatMessage } from './chat.ts'
+import { compileChatTemplate } from './chat-template.ts'
 
 const user = { role: 'user', content: 'hi' }
 const answer = { role: 'assistant', content: 'yes' }

@@ -8,11 +8,8 @@
  * agree with that of the placeholder's in front of the answer and behind it, whatever the template does
  * with earlier turns. Else the template is refused, never guessed at.
  */
-import type { Chat, ChatMessage, MarkedText, RenderMarked } from './chat-template.ts'
+import type { Chat, ChatMessage, MarkedText, RenderMarked, Span } from './chat.ts'
 import { InputError } from './errors.ts'
-
-/** Start and end, as indices of the text. */
-export type Span = readonly [start: number, end: number]
 
 /** Stands for an answer. Plain letters, which templates and JSON leave as they are. */
 const PLACEHOLDER = 'Zq7AnswerQ7z'

@@ -65,14 +65,8 @@ export { isFeedForward, matchesLinear, matchesPattern, ofPattern } from './rank-
 export { adapterBase, type AdapterConfig } from './peft-config.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, exactJson, parseExact, pythonNumber } from '@cairn-tune/templates'
-export {
-  compileChatTemplate,
-  type Chat,
-  type ChatMessage,
-  type ChatPiece,
-  type ChatTemplate,
-  type RenderOptions,
-} from './chat-template.ts'
+export type { Chat, ChatMessage, RenderOptions } from './chat.ts'
+export { compileChatTemplate, type ChatPiece, type ChatTemplate } from './chat-template.ts'
 export { copyTemplates, templatesText } from './chat-templates.ts'
 export type { MarkedTokens } from './marked-tokens.ts'
 export { loadTokenizer, readTokenizerTexts, type ModelTokenizer } from './tokenizer.ts'

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { compileChatTemplate, type ChatMessage } from './chat-template.ts'
+import type { ChatMessage } from './chat.ts'
+import { compileChatTemplate } from './chat-template.ts'
 import { loadTokenizer, type ModelTokenizer } from './tokenizer.ts'
 
 const reference = fileURLToPath(new URL('../test/reference/tokenizer', import.meta.url))

@@ -1,7 +1,7 @@
 /** How filters are defined, and how those that take `attribute` look it up. */
 import { bind } from '../arguments.ts'
 import { subscript } from '../attributes.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { Undefined, isText, textOf, type Arguments, type Value } from '../values.ts'
 
 export type Filter = (value: Value, args: Arguments, runtime: Runtime) => Value

@@ -2,7 +2,7 @@
 import { NO_ARGUMENTS, textArgument } from '../arguments.ts'
 import { TemplateError } from '../errors.ts'
 import { truth } from '../comparison.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { Stream, type Arguments, type Value } from '../values.ts'
 import { attributeGetter, type Filter } from './define.ts'
 import { each } from './sequences.ts'

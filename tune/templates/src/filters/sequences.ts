@@ -3,7 +3,7 @@ import { flag, integerArgument, printedOr, required } from '../arguments.ts'
 import { TemplateError } from '../errors.ts'
 import { compare, equals } from '../comparison.ts'
 import { binary } from '../operations.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { charactersOf, itemsOf, iterate, length, listOf } from '../sequences.ts'
 import { printed } from '../text/print.ts'
 import {

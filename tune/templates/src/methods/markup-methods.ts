@@ -2,7 +2,7 @@
  * Methods of markupsafe's `Markup`, a `str` that counts as escaped: arguments are escaped, and a text that
  * results counts as escaped, too.
  */
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { escapeHtml } from '../text/html.ts'
 import { Markup, PythonFunction, Tuple, isText, textOf, type Arguments, type Value } from '../values.ts'
 import { TEXT_METHODS } from './text-methods.ts'

@@ -1,7 +1,7 @@
 /** Methods of built-in types, as tables by name. */
 import { bind } from '../arguments.ts'
 import { TemplateError } from '../errors.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { PythonFunction, type Arguments, type Value } from '../values.ts'
 
 export type Method<Self> = (self: Self, args: Arguments, runtime: Runtime) => Value

@@ -1,6 +1,6 @@
 /** `str.format` and `str.format_map`. */
 import { TemplateError } from '../errors.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { itemAt } from '../sequences.ts'
 import { Dict, Undefined, orElse, type Arguments, type Value } from '../values.ts'
 import { formatValue } from './format-spec.ts'

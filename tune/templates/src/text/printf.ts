@@ -1,7 +1,7 @@
 /** Python's `%` for strings. */
 import { TemplateError } from '../errors.ts'
 import { numberOf } from '../comparison.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../values.ts'
 import { charactersOf } from '../sequences.ts'
 import { Dict, Markup, Tuple, Undefined, isText, textOf, typeName, type Value } from '../values.ts'
 import { exponentText, fixedText, scientificParts } from './float.ts'
