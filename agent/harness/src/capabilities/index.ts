@@ -49,7 +49,7 @@ export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Pr
       experts({ ...runner, report }),
       // A run that is under way goes before a command that was sent after it.
       codeRuns(runner, claimed),
-      // Before the workers: a command that clears the conversation must not wait for a parent that waits.
+      // A pending command goes before the results of workers for which a call waits.
       commands,
       // An accepted report ends the round as completed, also when the budget below is exhausted.
       research(runner, claimed),
@@ -60,7 +60,7 @@ export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Pr
       worker(runner, claimed),
       // Below what ends a turn as completed, above the goals, whose own budgets end it as exhausted as well.
       budgets(claimed),
-      // News are written before each call, after the deadline that the budgets set at the first one.
+      // News is written before each call, after the deadline that the budgets set at the first one.
       board(runner, claimed),
       // Asks nothing; its tools follow those of the workers.
       schedules(runner, claimed),
