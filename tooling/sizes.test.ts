@@ -14,6 +14,7 @@ const MAX_FUNCTION_LINES = 80
 /** Flat tables and lists, which are clearest in one piece. */
 const longTables: Record<string, string> = {
   'agent/log/src/engine/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
+  'tune/models/src/families.ts': 'the table of model families',
   'tune/ops/src/ops.ts': 'the table of ops',
   'tune/train/src/config.ts': 'the table of settings',
   'tune/train/src/problems/four-steps.ts': 'the templates of problems of four steps',

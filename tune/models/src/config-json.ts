@@ -53,7 +53,7 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
   const parsed = configKeys.safeParse({ ...family.defaults, ...older, ...json })
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
   const config = configOf(path, name, family, parsed.data)
-  refuseUnsupported(path, config, parsed.data)
+  refuseUnsupported(path, family, config, parsed.data)
   return { ...config, quantization: detectQuantization(path, json['quantization_config']) }
 }
 
@@ -73,12 +73,17 @@ const ACTIVATIONS: Record<Forward['activation'], readonly string[]> = {
   geglu: ['gelu_pytorch_tanh'],
 }
 
-function refuseUnsupported(path: string, { activation }: ModelConfig, c: ConfigKeys): void {
+function refuseUnsupported(
+  path: string,
+  { activations = [] }: Family,
+  { activation }: ModelConfig,
+  c: ConfigKeys,
+): void {
   const unsupported = (key: string, value: unknown, wanted: string): never => {
     throw new UnsupportedError(`${path}: ${key} ${JSON.stringify(value)} is not supported; ${wanted}`)
   }
   const name = c.hidden_activation ?? c.hidden_act
-  if (!ACTIVATIONS[activation].includes(name))
+  if (![...ACTIVATIONS[activation], ...activations].includes(name))
     unsupported('hidden_act', name, `it must be ${JSON.stringify(ACTIVATIONS[activation][0])}`)
   for (const [key, supported] of Object.entries(SUPPORTED_VALUES)) {
     const value = c[key]
@@ -140,7 +145,7 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
 /** Rotations and windows, layer by layer. Layers of one kind share a rotation. */
 function layersOf(
   path: string,
-  { slides, windows, rotates, sparse }: Family,
+  { slides, windows, rotates, sparse, scalesWindows = true }: Family,
   c: ConfigKeys,
   headDim: number,
 ): Pick<ModelConfig, 'ropes' | 'layers'> {
@@ -155,7 +160,7 @@ function layersOf(
   // Kinds with equal rotations share a rope.
   const ropes = new Map<string, Rope>()
   const textOf = (kind: LayerKind) => {
-    const rope = ropeOf({ path, headDim }, c, kind)
+    const rope = ropeOf({ path, headDim, scalesWindows }, c, kind)
     const text = JSON.stringify(rope)
     ropes.set(text, rope)
     return text

@@ -29,7 +29,12 @@ export type Family = {
   rotates?: (keys: ConfigKeys, i: number) => boolean
   /** Whether layer i has experts. False by default. */
   sparse?: (keys: ConfigKeys, i: number) => boolean
-  gguf: GgufNames
+  /** Whether `rope_scaling` applies to layers with windows, too. True by default. */
+  scalesWindows?: boolean
+  /** Names that config.json has for the activation besides transformers' own. */
+  activations?: readonly string[]
+  /** Undefined if the family is not read from GGUF files, nor written to them. */
+  gguf: GgufNames | undefined
 }
 
 const family = (row: Family): Family => row
@@ -48,6 +53,14 @@ const QWEN_WINDOWS = {
 const QWEN_KEYS = ['use_sliding_window', 'sliding_window', 'max_window_layers', 'layer_types'] as const
 const QWEN = { vocab_size: 151936, max_position_embeddings: 32768, max_window_layers: 28 } as const
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 } as const
+
+const OLMO = {
+  ...SIZES,
+  vocab_size: 50304,
+  intermediate_size: 11008,
+  max_position_embeddings: 2048,
+  rms_norm_eps: 1e-5,
+} as const
 
 /** transformers defaults to 128; every published config sets it. */
 const expertCount = (c: ConfigKeys) => c.num_experts ?? c.num_local_experts ?? 128
@@ -233,6 +246,47 @@ export const FAMILIES = {
     }),
     slides: (c, i) => (i + 1) % (c.sliding_window_pattern ?? c._sliding_window_pattern ?? 6) !== 0,
     gguf: { architecture: 'gemma3' },
+  }),
+  gemma: family({
+    architecture: 'GemmaForCausalLM',
+    keys: ['attention_bias', 'hidden_activation', 'use_bidirectional_attention'],
+    defaults: {
+      vocab_size: 256000,
+      hidden_size: 3072,
+      intermediate_size: 24576,
+      num_hidden_layers: 28,
+      num_attention_heads: 16,
+      num_key_value_heads: 16,
+      head_dim: 256,
+      max_position_embeddings: 8192,
+      hidden_act: 'gelu_pytorch_tanh',
+      tie_word_embeddings: true,
+    },
+    forward: c => ({
+      weight_offset: 1,
+      activation: 'geglu',
+      embedding_scale: Math.sqrt(c.hidden_size),
+      biases: biases(c),
+    }),
+    // The official files say gelu and mean its approximation.
+    activations: ['gelu'],
+    gguf: undefined,
+  }),
+  olmo2: family({
+    architecture: 'Olmo2ForCausalLM',
+    keys: ['attention_bias'],
+    defaults: OLMO,
+    forward: c => ({ qk_norm: 'width', norms: 'after', biases: biases(c) }),
+    gguf: undefined,
+  }),
+  olmo3: family({
+    architecture: 'Olmo3ForCausalLM',
+    keys: ['attention_bias', 'sliding_window', 'layer_types'],
+    defaults: { ...OLMO, rope_theta: 500_000, sliding_window: 4096 },
+    forward: c => ({ qk_norm: 'width', norms: 'after', biases: biases(c) }),
+    slides: (_, i) => (i + 1) % 4 !== 0,
+    scalesWindows: false,
+    gguf: undefined,
   }),
   smollm3: family({
     architecture: 'SmolLM3ForCausalLM',

@@ -54,12 +54,12 @@ export type Forward = {
   embedding_scale: number
   /** The softmax of each head has an attention sink: one learned score without a value. */
   sinks: boolean
-  /** Queries and keys are normalised per head before the rotation. */
-  qk_norm: boolean
+  /** Queries and keys are normalised before the rotation: each head, or the whole projection. */
+  qk_norm: boolean | 'width'
   /** Added to the weight of each norm. */
   weight_offset: 0 | 1
-  /** Norms before attention and feed-forward, or before and after each. */
-  norms: 'before' | 'around'
+  /** Norms before attention and feed-forward, after each, or both. */
+  norms: 'before' | 'after' | 'around'
   /** Query, key and value projections share one matrix, and so do gate and up projections. */
   is_fused: boolean
   /** Gated activation. */

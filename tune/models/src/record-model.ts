@@ -157,13 +157,14 @@ function layerOf(model: Model, l: number): LayerParts {
 
 function recordLayer(layer: LayerParts, x: Tensor, rows: RowInputs, attend: Attend): Tensor {
   const { g, config, norm } = layer
-  if (config.norms === 'around') {
+  if (config.norms !== 'before') {
+    const before = (name: string, t: Tensor) => (config.norms === 'around' ? norm(name, t) : t)
     const a = norm(
       'post_attention_layernorm',
-      recordAttention(layer, norm('input_layernorm', x), rows, attend),
+      recordAttention(layer, before('input_layernorm', x), rows, attend),
     )
     const r = g.add({ a: x, b: a }, {}).y
-    const f = norm('post_feedforward_layernorm', recordMlp(layer, norm('pre_feedforward_layernorm', r)))
+    const f = norm('post_feedforward_layernorm', recordMlp(layer, before('pre_feedforward_layernorm', r)))
     return g.add({ a: r, b: f }, {}).y
   }
   const r = recordAttention(layer, norm('input_layernorm', x), rows, attend, x)
@@ -187,9 +188,14 @@ function recordAttention(
     weight_offset,
   } = config
   const cosSin = ropes[config.layers[l]?.rope ?? -1]
-  const rotated = (name: string, t: Tensor, heads: number) => {
+  const rotated = (name: string, projected: Tensor, heads: number) => {
+    const normWeight = (width: number) => weights(`${part(`self_attn.${name}`)}.weight`, [width])
+    const t =
+      config.qk_norm === 'width'
+        ? g.rms_norm({ x: projected, weight: normWeight(heads * D) }, { eps, weight_offset }).y
+        : projected
     if (!cosSin) return t
-    const weight = config.qk_norm ? weights(`${part(`self_attn.${name}`)}.weight`, [D]) : undefined
+    const weight = config.qk_norm === true ? normWeight(D) : undefined
     return g.qk_norm_rope({ x: t, weight, positions, cos_sin: cosSin }, { heads, eps, weight_offset }).y
   }
   const fused = config.is_fused ? linear('self_attn.qkv_proj', x, (H + 2 * G) * D) : undefined

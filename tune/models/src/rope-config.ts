@@ -3,8 +3,11 @@ import { InputError, UnsupportedError } from '@cairn-tune/weights'
 import type { ConfigKeys, RopeKeys } from './config-keys.ts'
 import type { Rope, RopeScaling } from './model-config.ts'
 
-/** Path of the config.json, and the size of a head. */
-type RopeSource = { path: string; headDim: number }
+/**
+ * Path of the config.json, the size of a head, and whether `rope_scaling` applies to layers with windows,
+ * too.
+ */
+type RopeSource = { path: string; headDim: number; scalesWindows: boolean }
 
 /** Kinds of layers that may have different rotations. */
 export type LayerKind = 'full_attention' | 'sliding_attention'
@@ -23,7 +26,8 @@ export function ropeOf(place: RopeSource, c: ConfigKeys, kind: LayerKind): Rope 
   const { rope_parameters: parameters, rope_local_base_freq: local } = c
   const isLocal = kind === 'sliding_attention' && typeof local === 'number'
   const shared = isByKind(parameters) ? undefined : parameters
-  const own = isByKind(parameters) ? parameters[kind] : isLocal ? undefined : (c.rope_scaling ?? shared)
+  const isUnscaled = isLocal || (kind === 'sliding_attention' && !place.scalesWindows)
+  const own = isByKind(parameters) ? parameters[kind] : isUnscaled ? undefined : (c.rope_scaling ?? shared)
   const keys: RopeKeys = own ?? {}
   const width = Math.floor(
     place.headDim *

@@ -9,7 +9,7 @@ import { ApiError, badRequest, notFound } from './errors.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** An adapter, and the model as its requests see it. */
-export type RegisteredAdapter = { adapter: LoadedAdapter; model: ServedModel }
+type RegisteredAdapter = { adapter: LoadedAdapter; model: ServedModel }
 
 export type AdapterRegistry = {
   find(name: string): RegisteredAdapter | undefined

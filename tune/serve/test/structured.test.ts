@@ -158,7 +158,7 @@ test('a required call is always a valid call of one of the tools', async () => {
 })
 
 /** Promise T6.6: A request can allow at most one call. */
-test('a required call that is cut by max_tokens gives no text, and parallel_tool_calls limits calls', async () => {
+test('a required call cut by max_tokens gives no text, and parallel_tool_calls limits calls', async () => {
   const one = { type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }
   const asked = { tools: [one], tool_choice: 'required' }
   for (const max_tokens of [1, 4, 12, 25, 60, 90])

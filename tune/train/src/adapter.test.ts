@@ -145,7 +145,7 @@ test('rejects missing, foreign and mismatched matrices', async () => {
     { name: 'base_model.model.model.norm.weight', dtype: 'F32', shape: [4, 6], bytes },
   ])
   await expect(readAdapter(inside)).rejects.toThrow(
-    '"base_model.model.model.norm.weight" is not a matrix of a LoRA adapter of a linear layer, and modules_to_save',
+    '"base_model.model.model.norm.weight" is not a matrix of a LoRA adapter of a linear layer',
   )
   await writeSafetensors(weights, [
     { name: `base_model.model.${linear}.lora_A.weight`, dtype: 'I32', shape: [4, 6], bytes },

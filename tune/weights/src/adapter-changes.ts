@@ -118,7 +118,8 @@ export function createChanges(
       )
       if (missing !== undefined && changes.size === 0)
         throw new InputError(
-          `${path}: modules_to_save names ${missing}, but the file has no weight of it; save the adapter again`,
+          `${path}: modules_to_save names ${missing}, but the file has no weight of it; ` +
+            'save the adapter again',
         )
       return [...changes.values()]
     },

@@ -29,8 +29,8 @@ function missingTensor(checkpoint: Checkpoint, weight: string, name: string): Er
   if (stacked.includes('.experts.') && checkpoint.tensors.has(stacked))
     return new UnsupportedError(
       `${checkpoint.pathOf(stacked)}: ${JSON.stringify(stacked)} holds all experts in ` +
-        `${checkpoint.tensors.get(stacked)?.dtype}, which is not supported: experts of gpt-oss are only read ` +
-        'in MXFP4, as distributed; use the original model',
+        `${checkpoint.tensors.get(stacked)?.dtype}, which is not supported: ` +
+        'experts of gpt-oss are only read in MXFP4, as distributed; use the original model',
     )
   const other = [...checkpoint.tensors.keys()].find(found => found.endsWith(`.${name}`))
   const hint =

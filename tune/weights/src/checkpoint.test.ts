@@ -58,7 +58,7 @@ test('reads a model that was saved without its head by its full names', async ()
   await checkpoint.close()
 })
 
-test('names the prefix that another tool put before the names, and experts in an unsupported format', async () => {
+test('names a prefix before the names, and experts in an unsupported format', async () => {
   const checkpoint = await openCheckpoint(
     await write('odd', { '_orig_mod.model.norm.weight': 1, 'model.layers.0.mlp.experts.gate_up_proj': 1 }),
   )
@@ -67,8 +67,8 @@ test('names the prefix that another tool put before the names, and experts in an
   )
   for (const name of ['experts.gate_up_proj', 'experts.0.gate_up_proj'])
     expect(() => plainDtype(checkpoint, `model.layers.0.mlp.${name}.weight`)).toThrow(
-      '"model.layers.0.mlp.experts.gate_up_proj" holds all experts in F32, which is not supported: experts of ' +
-        'gpt-oss are only read in MXFP4',
+      '"model.layers.0.mlp.experts.gate_up_proj" holds all experts in F32, which is not ' +
+        'supported: experts of gpt-oss are only read in MXFP4',
     )
   await checkpoint.close()
 })

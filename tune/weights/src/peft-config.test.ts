@@ -46,7 +46,7 @@ test.each([
   expect(() => read(keys)).toThrow(message)
 })
 
-test('reads what PEFT 0.21 writes for an ordinary adapter, and keys of later versions that select nothing', () => {
+test('reads what PEFT 0.21 writes, and keys of later versions that select nothing', () => {
   const defaults = {
     alora_invocation_tokens: null,
     arrow_config: null,

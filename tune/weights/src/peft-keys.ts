@@ -4,7 +4,7 @@
  */
 
 /** Keys that peft-config.ts parses. */
-export const READ_KEYS = [
+const READ_KEYS = [
   'alpha_pattern',
   'base_model_name_or_path',
   'init_lora_weights',
@@ -98,7 +98,10 @@ export function peftRefusal(json: Readonly<Record<string, unknown>>): string | u
     const reason = Object.hasOwn(REFUSED, key) ? REFUSED[key] : undefined
     if (reason !== undefined) return `${key} ${shown(value)}: ${reason}`
     if (!WITHOUT_EFFECT.has(key) && !READ_KEYS.some(known => known === key))
-      return `unknown key ${key} ${shown(value)}: its effect on the adapter is unknown; remove it if it has none`
+      return (
+        `unknown key ${key} ${shown(value)}: its effect on the adapter is unknown; ` +
+        'remove it if it has none'
+      )
   }
   return initRefusal(json['init_lora_weights'])
 }

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
+import { FAMILIES, FAMILY_NAMES, partsOf, readModelConfig } from '@cairn-tune/models'
 import {
   GGUF_EXPORT_TYPES,
+  UnsupportedError,
   adapterBase,
   exportGgufAdapter,
   exportGgufModel,
@@ -21,7 +22,13 @@ const exists = (path: string) =>
 /** Describes a model for the writer. The weights are those that its forward pass reads. */
 async function describe(model: string): Promise<ModelToExport> {
   const config = await readModelConfig(model)
-  const { architecture } = FAMILIES[config.model_type].gguf
+  const { gguf } = FAMILIES[config.model_type]
+  if (!gguf)
+    throw new UnsupportedError(
+      `${model}: ${config.model_type} models are not written as GGUF; supported: ` +
+        FAMILY_NAMES.filter(name => FAMILIES[name].gguf !== undefined).join(', '),
+    )
+  const { architecture } = gguf
   return { model, config, architecture, weights: partsOf(config).weights }
 }
 

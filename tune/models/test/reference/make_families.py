@@ -114,6 +114,30 @@ FAMILIES = {
         SPLIT,
     ),
 }
+FAMILIES["gemma"] = (
+    transformers.GemmaConfig,
+    dict(head_dim=16, rope_parameters=dict(rope_type="default", rope_theta=1000.0)),
+    SPLIT,
+)
+FAMILIES["olmo2"] = (
+    transformers.Olmo2Config,
+    dict(tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1000.0)),
+    SPLIT,
+)
+FAMILIES["olmo3"] = (
+    transformers.Olmo3Config,
+    dict(
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_parameters=dict(
+            full_attention=dict(
+                rope_type="yarn", rope_theta=1000.0, factor=4.0, original_max_position_embeddings=16
+            ),
+            sliding_attention=dict(rope_type="default", rope_theta=1000.0),
+        ),
+    ),
+    SPLIT,
+)
 # Layer 0 is dense. Windows are in every layer, whatever max_window_layers says.
 MOE = dict(
     head_dim=16,
@@ -152,7 +176,7 @@ LENGTHS, PROMPTS = [19, 11], [4, 2]
 def fill(model):
     with torch.no_grad():
         for name, p in model.named_parameters():
-            center = (0.0 if model.config.model_type == "gemma3_text" else 1.0) if "norm" in name else 0.0
+            center = (0.0 if model.config.model_type in ("gemma", "gemma3_text") else 1.0) if "norm" in name else 0.0
             p.copy_((center + (0.2 if p.dim() == 1 else 0.25) * torch.randn_like(p)).bfloat16().float())
 
 
