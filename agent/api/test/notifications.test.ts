@@ -70,16 +70,17 @@ test('notifications are off by default, and only the person themselves sees or c
 })
 
 test('only its person can resend an abandoned notification, which keeps its id', async () => {
-  const { service, ann, as } = await begin()
+  const { service, id: userId, ann, as } = await begin()
   await using _ = service
   const { notifications, channels } = service.store
   await ann('POST', '/webhook', { url: 'https://example.org/hook' })
   const { id } = (await ann('POST', '/test', { way: 'webhook' })).json.recent[0]
+  const own = { id, user_id: userId }
   const resend = (call = ann) => call('POST', `/${id}/resend`)
   expect((await resend()).status, 'it waits anyway').toBe(404)
   const epoch = (await channels.acquire(NOTIFICATIONS, 'deliver', 'test', 60_000)) ?? 0
-  await notifications.begin({ id, attempts: 0 }, epoch)
-  await notifications.settle(id, { state: 'dead', error: 'the webhook answered 410' }, epoch)
+  await notifications.begin({ ...own, attempts: 0 }, epoch)
+  await notifications.settle(own, { state: 'dead', error: 'the webhook answered 410' }, epoch)
   for (const token of [service.adminToken, (await service.addUser()).token])
     expect((await resend(as(token))).json.code).toBe('not_found')
   expect((await resend()).json.recent).toMatchObject([{ id, state: 'due', attempts: 0, error: null }])

@@ -35,7 +35,7 @@ export async function acceptRow(
     if (error instanceof AppError && !error.retryable) {
       deps.report('warn', 'channel message rejected', { code: error.code, seq: row.seq })
       await planReply(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
-      await deps.store.channels.dropInbound(row.seq, error.code)
+      await deps.store.channels.dropInbound(row, error.code)
       return null
     }
     const { message: reason } = asError(error)
@@ -44,7 +44,7 @@ export async function acceptRow(
       return null
     }
     deps.report('warn', 'retrying a channel message', { seq: row.seq, error: reason })
-    await deps.store.channels.retryInbound(row.seq, backoffMs(row.attempts, deps.random()), reason)
+    await deps.store.channels.retryInbound(row, backoffMs(row.attempts, deps.random()), reason)
     return null
   }
 }
@@ -57,7 +57,7 @@ async function giveUp(
   reason: string,
 ): Promise<void> {
   report('error', 'channel message abandoned', { connection: name, seq: row.seq, error: reason })
-  await channels.dropInbound(row.seq, `abandoned: ${reason}`)
+  await channels.dropInbound(row, `abandoned: ${reason}`)
   await channels.setConnection(id, 'degraded', `message abandoned after ${MAX_ATTEMPTS} attempts: ${reason}`)
   await planReply(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
 }
@@ -75,7 +75,7 @@ async function decide(
 ): Promise<Accepted> {
   const { channels } = deps.store
   const drop = async (reason: string): Promise<null> => {
-    await channels.dropInbound(row.seq, reason)
+    await channels.dropInbound(row, reason)
     return null
   }
   if (given.ignore !== undefined) {
@@ -177,7 +177,10 @@ async function say(
     source: inbound.source,
     request_key: requestKey(row),
     numbered: true,
-    rows: [{ do: 'channel.accept', seq: row.seq }, { do: 'channel.route' }] as const,
+    rows: [
+      { do: 'channel.accept', connection_id: row.connection_id, seq: row.seq },
+      { do: 'channel.route' },
+    ] as const,
     stop_reason: 'channel_stop',
   }
   try {

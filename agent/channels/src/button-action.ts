@@ -24,11 +24,11 @@ export async function answerButton(
   const { row, inbound } = asked
   const tell = async (text: string, reason: string): Promise<null> => {
     await planReply(channels, row, inbound, text)
-    await channels.dropInbound(row.seq, reason)
+    await channels.dropInbound(row, reason)
     return null
   }
   const [id = '', choice = ''] = press.split(':')
-  const prompt = await channels.getPrompt(id)
+  const prompt = await channels.getPrompt(connection.id, id)
   const standing = await findActive(deps, connection, inbound.conversation_key)
   const label = prompt === null ? undefined : (JSON.parse(prompt.choices) as string[])[Number(choice)]
   // A prompt of another conversation or connection does not count.
@@ -47,7 +47,8 @@ export async function answerButton(
     if (!done) return tell(REPLIES.mayNotDecide, 'may_not_decide')
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'already_answered') throw error
-    if ((await channels.getInbound(row.seq))?.state === 'accepted') return prompt.session_id
+    if ((await channels.getInbound(row.connection_id, row.seq))?.state === 'accepted')
+      return prompt.session_id
     return tell(await decided(), 'already_answered')
   }
   await channels.closePrompts(prompt.session_id, prompt.about)
@@ -74,7 +75,7 @@ async function answer(
     tool_call_id: about,
     responses: questions.slice(0, 1).map(({ prompt }) => ({ question: prompt, answer: label })),
     principal: sender.principal,
-    rows: [{ do: 'channel.accept', seq: row.seq }],
+    rows: [{ do: 'channel.accept', connection_id: row.connection_id, seq: row.seq }],
   })
   return true
 }
@@ -98,7 +99,7 @@ async function decide(
         ...(shown_hash === null ? {} : { shown_hash }),
       },
       principal,
-      [{ do: 'channel.accept', seq: row.seq }],
+      [{ do: 'channel.accept', connection_id: row.connection_id, seq: row.seq }],
     )
     return true
   } catch (error) {

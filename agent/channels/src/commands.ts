@@ -35,12 +35,12 @@ export async function linkAccount(
   })
   if (!isDirect) {
     await tell(REPLIES.codeInGroup)
-    return channels.dropInbound(row.seq, 'link_in_group')
+    return channels.dropInbound(row, 'link_in_group')
   }
   if (user_id === null) {
     await countWrongCode(channels, sender.sender)
     await tell(REPLIES.wrongCode)
-    return channels.dropInbound(row.seq, 'wrong_code')
+    return channels.dropInbound(row, 'wrong_code')
   }
   await channels.putIdentity({
     id: deps.newId(),
@@ -51,7 +51,7 @@ export async function linkAccount(
     user_id,
   })
   await tell(REPLIES.linked((await accounts.getUser(user_id))?.name ?? 'your account'))
-  await channels.dropInbound(row.seq, 'link')
+  await channels.dropInbound(row, 'link')
 }
 
 /** True if the text was a command of the channel and has been answered. */
@@ -65,7 +65,7 @@ export async function answerCommand(
   const answer = await replyTo(deps, connection, row, inbound, name)
   if (answer === null) return false
   await planReply(channels, row, inbound, answer)
-  await channels.dropInbound(row.seq, `command ${name}`)
+  await channels.dropInbound(row, `command ${name}`)
   return true
 }
 

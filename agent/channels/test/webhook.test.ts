@@ -235,7 +235,10 @@ test('a message that fails five times is abandoned visibly, and later ones are p
     .toEqual(['Your message was not accepted: internal error.', 'echo: hello'])
   const [connection] = await store.channels.listConnections('org_1')
   expect(connection).toMatchObject({ last_error: 'message abandoned after 5 attempts: odd' })
-  expect(await store.channels.getInbound(1)).toMatchObject({ state: 'dropped', reason: 'abandoned: odd' })
+  expect(await store.channels.getInbound(connection!.id, 1)).toMatchObject({
+    state: 'dropped',
+    reason: 'abandoned: odd',
+  })
 })
 
 test('a body over the platform’s limit is rejected before its signature is checked', async () => {

@@ -94,7 +94,7 @@ export async function borrowPostgresPlace(): Promise<PostgresPlace> {
   }
 }
 
-/** Empties every table and restarts the sequences. Migrations insert no rows. */
+/** Empties every table. Migrations insert no rows. */
 const emptyTables = (schema: string): string => `
   DO $$
   DECLARE name text;
@@ -105,8 +105,6 @@ const emptyTables = (schema: string): string => `
     LOOP
       EXECUTE format('DELETE FROM %I', name);
     END LOOP;
-    PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
-      FROM pg_sequences WHERE schemaname = '${schema}';
   END $$`
 
 /** A place on its own server, which the test may crash and restart. */

@@ -56,7 +56,7 @@ export function createDispatch(
     const isKeyed =
       route.creates === true && principal !== null && exchange.req.headers['idempotency-key'] !== undefined
     const held = isKeyed
-      ? await beginIdempotent(exchange, services.store.accounts, route, principal.id, bytes)
+      ? await beginIdempotent(exchange, services.store.accounts, route, principal, bytes)
       : undefined
     if (held === null) return
     let answer: unknown

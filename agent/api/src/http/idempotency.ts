@@ -4,7 +4,7 @@
  * says that its secret was in the first answer only.
  */
 import type { AccountStore } from '@cairn/log'
-import { AppError, type Route } from '@cairn/protocol'
+import { AppError, type Principal, type Route } from '@cairn/protocol'
 import { sha256 } from '../auth/secrets.ts'
 import { type Exchange, sendJson } from './exchange.ts'
 
@@ -27,7 +27,7 @@ export async function beginIdempotent(
   exchange: Exchange,
   accounts: AccountStore,
   { status, shownOnce = [] }: Pick<Route, 'status' | 'shownOnce'>,
-  principalId: string,
+  { org_id, id: principal_id }: Pick<Principal, 'org_id' | 'id'>,
   body: Buffer,
 ): Promise<HeldKey | null> {
   const key = exchange.req.headers['idempotency-key']
@@ -35,13 +35,14 @@ export async function beginIdempotent(
     throw new AppError('bad_request', 'Invalid Idempotency-Key: must be 1 to 200 visible ASCII characters.')
   // The hash includes the path: one key for two routes is a mistake, not a replay.
   const bodyHash = sha256(Buffer.concat([Buffer.from(`${exchange.method} ${exchange.path}\n`), body]))
-  const before = await accounts.beginIdempotent(key, principalId, bodyHash)
+  const own = { org_id, principal_id, key }
+  const before = await accounts.beginIdempotent(own, bodyHash)
   if (before === null || before.abandoned === true) {
     return {
-      requestKey: sha256(`${principalId}\n${key}`),
+      requestKey: sha256(`${principal_id}\n${key}`),
       abandoned: before !== null,
-      keep: json => accounts.finishIdempotent(key, principalId, status, withoutKeys(json, shownOnce)),
-      drop: () => accounts.dropIdempotent(key, principalId),
+      keep: json => accounts.finishIdempotent(own, status, withoutKeys(json, shownOnce)),
+      drop: () => accounts.dropIdempotent(own),
     }
   }
   if (before.body_sha256 !== bodyHash)

@@ -57,7 +57,7 @@ export async function sendNotification(
   const { store, now, random, report } = deps
   const { notifications } = store
   const settle = (settled: Parameters<typeof notifications.settle>[1]) =>
-    notifications.settle(notice.id, settled, epoch)
+    notifications.settle(notice, settled, epoch)
   const ready = await prepare(deps, notice)
   if ('withdrawn' in ready) return void (await settle({ state: 'withdrawn', error: ready.withdrawn }))
   if ('dead' in ready) return void (await settle({ state: 'dead', error: ready.dead }))

@@ -40,7 +40,7 @@ export async function sayAs(
     principal: accountOf(connection),
     source: sourceOf(),
     request_key,
-    rows: [{ do: 'channel.accept', seq: row.seq }] as const,
+    rows: [{ do: 'channel.accept', connection_id: row.connection_id, seq: row.seq }] as const,
     stop_reason: 'channel_stop',
     // A file without text does not answer a question.
     ...(content.trim() === '' ? { on_question: 'pass_over' as const } : {}),
@@ -81,7 +81,7 @@ export async function countAs(
   session_id: string,
 ): Promise<void> {
   const row = await rowFor(deps, connection.id, visitor, { event_key: deps.newId(), session_id })
-  await deps.store.channels.dropInbound(row.seq, 'upload')
+  await deps.store.channels.dropInbound(row, 'upload')
   await checkLimits(deps, connection, visitor, row)
 }
 

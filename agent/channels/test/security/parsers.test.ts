@@ -123,7 +123,8 @@ test('a posted email over a limit is accepted once, its row has the reason, and 
   expect((await call(channels, signedBytes(bomb))).status).toBe(200)
   expect((await call(channels, signedBytes(Buffer.from(writeMail({ text: 'hello' }))))).status).toBe(200)
   await expect.poll(() => post.got.length).toBe(1)
-  expect(await bench.store.channels.getInbound(1)).toMatchObject({
+  const [connection] = await bench.store.channels.listConnections('org_1')
+  expect(await bench.store.channels.getInbound(connection!.id, 1)).toMatchObject({
     state: 'dropped',
     reason: 'unreadable: more than 750000 lines',
   })

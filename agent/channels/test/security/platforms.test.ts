@@ -42,7 +42,8 @@ async function begin(open: () => Promise<Stage>, more: object = {}): Promise<Pla
         .poll(async () => {
           await stage.bring(channels)
           // Where the platform calls, the row exists as soon as the call is answered.
-          const hasCome = !stage.asks || (await bench.store.channels.getInbound(rows)) !== null
+          const hasCome =
+            !stage.asks || (await bench.store.channels.getInbound(connection!.id, rows)) !== null
           return hasCome && (await bench.store.channels.nextInbound(connection!.id, 10)).length === 0
         })
         .toBe(true)

@@ -150,5 +150,8 @@ test('a row left by an aborted request is processed only by its repetition', asy
     await ann.say(text)
     await ann.stream(seen => JSON.stringify(seen).includes(`echo: ${text}`))
   }
-  expect(await store.channels.getInbound(seq!)).toMatchObject({ state: 'received', attempts: 0 })
+  expect(await store.channels.getInbound(connection!.id, seq!)).toMatchObject({
+    state: 'received',
+    attempts: 0,
+  })
 })

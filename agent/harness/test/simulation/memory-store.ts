@@ -63,7 +63,7 @@ export function createTruth(now: () => number): Truth {
   const db: Db = openDb(':memory:')
   migrate(db, MIGRATIONS, now())
   const run = createBatchWriter(db)
-  const all = db.prepare('SELECT *, NULL AS waiting FROM sessions ORDER BY key')
+  const all = db.prepare('SELECT *, NULL AS waiting FROM sessions ORDER BY pos')
   /** As they were read since the last write: whether all rest is asked at every step. */
   let known: StoredSession[] | null = null
   const listeners: ((sessionId: string, landed: Landed) => void)[] = []
@@ -258,7 +258,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     },
     pruneDeltas: before =>
       write(
-        () => ({ do: 'prune', before, after_key: 0 }),
+        () => ({ do: 'prune', before, after: { org_key: 0, key: 0 } }),
         value => (value as { deleted: number }).deleted,
       ),
     lostAt: never('lostAt'),

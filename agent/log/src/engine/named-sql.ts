@@ -20,7 +20,7 @@ import type {
 /** Runs a statement and returns all rows, one row, nothing, or whether a row was affected. */
 export function createAsking<Name extends string>(ask: AskNamed<Name>) {
   const all = async <T>(name: Name, ...values: NamedValue[]): Promise<T[]> =>
-    (await ask(name, values)).map(row => ({ ...row }) as T)
+    (await ask(name, values)).map(({ org_key: _, ...row }) => row as T)
   const one = async <T>(name: Name, ...values: NamedValue[]): Promise<T | null> =>
     (await all<T>(name, ...values))[0] ?? null
   const act = async (name: Name, ...values: NamedValue[]): Promise<void> => void (await ask(name, values))

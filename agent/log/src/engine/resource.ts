@@ -8,9 +8,13 @@ import type { Database, Rows, Statement, Value } from '../postgres/connections.t
 import type { Db } from '../sqlite/adapter.ts'
 import type { Redact } from './redact.ts'
 import type { StoredSession } from './session-rows.ts'
+import type { TableClass } from '../tables.ts'
 
 export type AnyChange = { readonly do: string }
 export type ChangeNamed<C extends AnyChange, D extends C['do']> = Extract<C, { do: D }>
+
+/** A row as a statement returns it, which may have its key; callers of the store never see that. */
+export type Keyed<T> = T & { org_key?: number }
 
 /** The session that a change belongs to, and its commit. */
 export type ChangeContext = {
@@ -110,8 +114,8 @@ export type Resource<
   E extends AnyChange = C,
   W extends object = object,
 > = {
-  /** What is stored. */
-  tables: readonly string[]
+  /** What is stored, with the class of each table. */
+  tables: Readonly<Record<string, TableClass>>
   changes: { [D in C['do']]: ChangeFacts<ChangeNamed<C, D>, ChangeNamed<E, D>> }
   /** Statements that both stores run as they are. */
   sql?: NamedSql

@@ -1,6 +1,7 @@
 /** Conditions and order of listings and searches of sessions: the same SQL for both stores. */
 import type { SessionSort } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
+import { orgNamed } from './directory.ts'
 import { waitingSql } from './session-rows.ts'
 import { stateSql } from './session-state.ts'
 import type { SessionQuery } from '../store.ts'
@@ -26,7 +27,7 @@ type Filters = Omit<SessionQuery, 'limit' | 'cursor' | 'text' | 'sort'>
 
 /** Conditions on the row `s`, joined with AND. */
 export function sessionConditions(query: Filters, { value, oneOf, now }: Binder): string[] {
-  const where = [`s.org_id = ${value(query.org_id)}`]
+  const where = [`s.org_key = ${orgNamed(value(query.org_id))}`]
   if (query.created_by !== undefined) where.push(`s.created_by = ${value(query.created_by)}`)
   where.push(query.status === undefined ? `s.status <> 'archived'` : oneOf('s.status', query.status))
   if (query.parent_id === null) where.push('s.parent_id IS NULL')
@@ -37,7 +38,8 @@ export function sessionConditions(query: Filters, { value, oneOf, now }: Binder)
   if (query.since !== undefined) where.push(`s.updated_at >= ${value(query.since)}`)
   if (query.until !== undefined) where.push(`s.updated_at < ${value(query.until)}`)
   // The most expensive condition last: it queries the inbox.
-  if (query.state !== undefined) where.push(oneOf(`(${stateSql(waitingSql('s.key', now))})`, query.state))
+  if (query.state !== undefined)
+    where.push(oneOf(`(${stateSql(waitingSql('s.org_key', 's.key', now))})`, query.state))
   return where
 }
 

@@ -6,6 +6,8 @@ import { sessionState } from './session-state.ts'
 import type { SessionRow } from '../session.ts'
 
 export type StoredSession = {
+  org_key: number
+  /** Unique within the organisation. */
   key: number
   id: string
   org_id: string
@@ -56,14 +58,14 @@ const RANK = `CASE WHEN kind = 'input_required' THEN 1 WHEN ${ACTION} THEN 2 WHE
 export const EXPIRES_WITH_STOP = `(kind = 'input_required' OR (${ACTION}${OUTLIVE_STOP.map(
   type => ` AND payload NOT LIKE '%"action_type":"${type}"%'`,
 ).join('')}))`
-/** The session's key and the time are `:key` and `:now`, or the given expressions. */
-export const waitingSql = (key: string, now: string): string => `
+/** What a session waits on, by its organisation, its key and the time; each is an expression. */
+export const waitingSql = (org: string, key: string, now: string): string => `
   SELECT min(${RANK})
   FROM inbox_items
-  WHERE session_key = ${key} AND status = 'pending' AND (expires_at IS NULL OR expires_at > ${now})`
+  WHERE org_key = ${org} AND session_key = ${key} AND status = 'pending' AND (expires_at IS NULL OR expires_at > ${now})`
 
 /** `:now` decides which pending items have expired. */
-export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', ':now')}) AS waiting FROM sessions s`
+export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.org_key', 's.key', ':now')}) AS waiting FROM sessions s`
 
 /** The rank of a question. */
 export const QUESTION = 1

@@ -30,6 +30,9 @@ export type EncodedPart = Pick<
   cursor?: 'self'
 }
 
+/** Where pruning continues: after this session. */
+export type PrunePosition = { org_key: number; key: number }
+
 export type CommitRequest = {
   do: 'commit'
   at: number
@@ -64,7 +67,7 @@ export type Request =
       ttl: number
     }
   | { do: 'release'; at: number; session_id: string; fence: Fence }
-  | { do: 'prune'; before: number; after_key: number }
+  | { do: 'prune'; before: number; after: PrunePosition }
   | { do: 'snapshot'; at: number; session_id: string; snapshot: Snapshot }
   | { do: 'probe' }
   /** A statement of a resource, by its name. */

@@ -13,23 +13,21 @@ const EVENTS_PAGE = 2000
 
 const SESSIONS: Statement = {
   name: 'check_sessions',
-  text: `SELECT * FROM sessions WHERE key > $1 ORDER BY key LIMIT ${SESSIONS_PAGE}`,
+  text: `
+    SELECT * FROM sessions WHERE (org_key, key) > ($1::integer, $2::bigint)
+    ORDER BY org_key, key LIMIT ${SESSIONS_PAGE}`,
 }
 const EVENTS: Statement = {
   name: 'check_events',
   text: `
-    SELECT id, type, json
-    FROM events
-    WHERE session_key = $1 AND id > $2
-    ORDER BY id
-    LIMIT ${EVENTS_PAGE}`,
+    SELECT id, type, json FROM events WHERE org_key = $1 AND session_key = $2 AND id > $3
+    ORDER BY id LIMIT ${EVENTS_PAGE}`,
 }
 const ORPHANS: Statement = {
   name: 'check_orphans',
   text: `
-    SELECT count(*) AS count
-    FROM events e
-    WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.key = e.session_key)`,
+    SELECT count(*) AS count FROM events e
+    WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.org_key = e.org_key AND s.key = e.session_key)`,
 }
 
 export function checkStore(db: Database): Promise<string[]> {
@@ -41,13 +39,17 @@ export function checkStore(db: Database): Promise<string[]> {
       async function logOf(session: StoredSession): Promise<LoggedRow[]> {
         const rows: LoggedRow[] = []
         for (;;) {
-          const page = (await ask(EVENTS, [session.key, rows.at(-1)?.id ?? 0])) as LoggedRow[]
+          const page = (await ask(EVENTS, [
+            session.org_key,
+            session.key,
+            rows.at(-1)?.id ?? 0,
+          ])) as LoggedRow[]
           rows.push(...page)
           if (page.length < EVENTS_PAGE) return rows
         }
       }
-      for (let after = 0; ;) {
-        const page = (await ask(SESSIONS, [after])).map(toStored)
+      for (let after = { org_key: 0, key: 0 }; ;) {
+        const page = (await ask(SESSIONS, [after.org_key, after.key])).map(toStored)
         for (const session of page)
           checkLog(
             session,
@@ -56,7 +58,7 @@ export function checkStore(db: Database): Promise<string[]> {
             checks,
           )
         if (page.length < SESSIONS_PAGE) break
-        after = page.at(-1)?.key ?? after
+        after = page.at(-1) ?? after
       }
       const [orphans] = await ask(ORPHANS)
       if (Number(orphans?.['count']) > 0) problems.push(`${String(orphans?.['count'])} events are in no log`)

@@ -25,55 +25,61 @@ const POLL: Statement = {
     WITH clock AS MATERIALIZED (SELECT ${at('$1')} AS now)
     (SELECT ${TURN}, 'rolls_back' AS how FROM clock, sessions s
      WHERE s.saga = 2 AND ${isFree('clock.now')}
-     ORDER BY s.key LIMIT $2)
+     ORDER BY s.org_key, s.key LIMIT $2)
     UNION ALL
     (SELECT ${TURN}, 'orphaned' AS how FROM clock, sessions s
      WHERE s.worker_id IS NOT NULL AND s.lease_until <= clock.now AND ${HAS_WORK})
     UNION ALL
     (SELECT ${TURN}, 'queued' AS how FROM sessions s
      WHERE ${QUEUED}
-     ORDER BY s.created_by, (s.parent_id IS NOT NULL), s.wake_at LIMIT $3)`,
+     ORDER BY s.org_key, s.created_by, (s.parent_id IS NOT NULL), s.wake_at LIMIT $3)`,
 }
 const RUNNING: Statement = {
   name: 'running_turns',
   text: `SELECT ${TURN} FROM sessions s WHERE s.worker_id IS NOT NULL AND s.lease_until > ${at('$1')}`,
 }
+/** The root in the link of a session. */
+const ROOT = `(SELECT l.root_id FROM links l WHERE l.org_key = s.org_key AND l.child_id = s.id)`
 /** A loose index scan over the principals; for each its roots, and its children with capacity. */
 const POLL_BY_PRINCIPAL: Statement = {
   name: 'look_by_principal',
   text: `
     WITH RECURSIVE principals AS (
-      (SELECT s.created_by, 1 AS nth FROM sessions s
-       WHERE ${QUEUED} AND s.created_by > $1
-       ORDER BY s.created_by LIMIT 1)
+      (SELECT s.org_key, s.created_by, 1 AS nth FROM sessions s
+       WHERE ${QUEUED} AND (s.org_key, s.created_by) > ($7::integer, $1)
+       ORDER BY s.org_key, s.created_by LIMIT 1)
       UNION ALL
-      SELECT
-        (SELECT s.created_by FROM sessions s
-         WHERE ${QUEUED} AND s.created_by > p.created_by
-         ORDER BY s.created_by LIMIT 1),
-        p.nth + 1
-      FROM principals p WHERE p.created_by IS NOT NULL AND p.nth < $3
+      SELECT n.org_key, n.created_by, p.nth + 1
+      FROM principals p CROSS JOIN LATERAL (
+        SELECT s.org_key, s.created_by FROM sessions s
+        WHERE ${QUEUED} AND (s.org_key, s.created_by) > (p.org_key, p.created_by)
+        ORDER BY s.org_key, s.created_by LIMIT 1
+      ) n
+      WHERE p.nth < $3
     )
-    SELECT p.created_by AS principal, p.nth, w.*
+    SELECT p.org_key AS org, p.created_by AS principal, p.nth, w.*
     FROM principals p LEFT JOIN LATERAL (
       (SELECT ${TURN} FROM sessions s
-       WHERE ${QUEUED} AND s.created_by = p.created_by AND (s.parent_id IS NOT NULL) = false
+       WHERE ${QUEUED} AND s.org_key = p.org_key AND s.created_by = p.created_by
+         AND (s.parent_id IS NOT NULL) = false
        ORDER BY s.wake_at LIMIT $2)
       UNION ALL
       (SELECT ${TURN} FROM sessions s
-       WHERE ${QUEUED} AND s.created_by = p.created_by AND (s.parent_id IS NOT NULL) = true
-         AND NOT coalesce((SELECT l.root_id FROM links l WHERE l.child_id = s.id), s.parent_id)
-           = ANY($4::text[])
-         AND NOT (p.created_by = ANY($6::text[])
-           AND s.id = (SELECT l.root_id FROM links l WHERE l.child_id = s.id))
+       WHERE ${QUEUED} AND s.org_key = p.org_key AND s.created_by = p.created_by
+         AND (s.parent_id IS NOT NULL) = true
+         AND NOT coalesce(${ROOT}, s.parent_id) = ANY($4::text[])
+         AND NOT (p.created_by = ANY($6::text[]) AND s.id = ${ROOT})
        ORDER BY s.wake_at LIMIT $5)
-    ) w ON true
-    WHERE p.created_by IS NOT NULL`,
+    ) w ON true`,
 }
 /** Extra rows, because concurrent claims may take some of those that were read. */
 const spareFor = (limit: number): number => limit + 16
 /** For the test of their plans. */
 export const CLAIM_QUERIES = { LOOK: POLL, RUNNING, LOOK_BY_PRINCIPAL: POLL_BY_PRINCIPAL }
+
+/** Whom sessions run for, within an organisation. */
+type Principal = { org_key: number; created_by: string }
+const FIRST: Principal = { org_key: 0, created_by: '' }
 
 export type Wanted = { runnerId: string; limit: number; ttlMs: number; at: number | null; rules: ClaimRules }
 export type ClaimQuery = {
@@ -88,7 +94,7 @@ export const readRunning = async (ask: Ask, now: number | null): Promise<Running
 
 export function createClaimQuery(db: Database): (wanted: Wanted) => Promise<ClaimQuery> {
   /** Where the last round over the principals ended. */
-  let lastPrincipal = ''
+  let last: Principal = FIRST
 
   async function look({ limit, at: now, rules }: Wanted): Promise<ClaimQuery> {
     const most = limit + spareFor(limit)
@@ -117,17 +123,17 @@ export function createClaimQuery(db: Database): (wanted: Wanted) => Promise<Clai
     const full = [...trees].filter(([, count]) => tree_parallel !== null && count >= tree_parallel)
     const runs = countBy(running, each => (isRun(each) ? each.created_by : null))
     const withRuns = [...runs].filter(([, count]) => count >= least(principal_runs)).map(([by]) => by)
-    const ask = (after: string): Promise<Rows> =>
-      db.query(
-        POLL_BY_PRINCIPAL,
-        [after, places, MAX_PRINCIPALS, full.map(([root]) => root), children === 0 ? 0 : places, withRuns],
-        { repeatable: true },
-      )
-    const found = await ask(lastPrincipal)
-    const rows = found.length > 0 || lastPrincipal === '' ? found : await ask('')
+    const roots = full.map(([root]) => root)
+    const most = children === 0 ? 0 : places
+    const ask = ({ org_key, created_by }: Principal): Promise<Rows> =>
+      db.query(POLL_BY_PRINCIPAL, [created_by, places, MAX_PRINCIPALS, roots, most, withRuns, org_key], {
+        repeatable: true,
+      })
+    const found = await ask(last)
+    const rows = found.length > 0 || last === FIRST ? found : await ask(FIRST)
     // The round has ended or covers all principals: the next one starts over.
-    const last = rows.find(row => row['nth'] === MAX_PRINCIPALS)
-    lastPrincipal = last === undefined ? '' : String(last['principal'])
+    const end = rows.find(row => row['nth'] === MAX_PRINCIPALS)
+    last = end === undefined ? FIRST : { org_key: Number(end['org']), created_by: String(end['principal']) }
     return rows.filter(row => row['id'] !== null).map(toTurn)
   }
 

@@ -30,16 +30,18 @@ export const TAKE: Statement = {
   text: `
     WITH clock AS (SELECT ${at('$2')} AS now),
     found AS (
-      SELECT s.key, s.worker_id AS former, s.lease_at AS former_at
-      FROM unnest($4::text[]) WITH ORDINALITY AS wanted (id, nth) JOIN sessions s ON s.id = wanted.id
+      SELECT s.org_key, s.key, s.worker_id AS former, s.lease_at AS former_at
+      FROM unnest($4::text[]) WITH ORDINALITY AS wanted (id, nth)
+      JOIN directory d ON d.kind = 'session' AND d.id = wanted.id
+      JOIN sessions s ON s.org_key = d.org_key AND s.key = d.key
       WHERE ((${HAS_WORK}) OR s.saga = 2) AND ${isFree('(SELECT now FROM clock)')}
       ORDER BY wanted.nth LIMIT $5
       FOR UPDATE OF s SKIP LOCKED
     )
     UPDATE sessions s
     SET worker_id = $1, epoch = s.epoch + 1, lease_until = clock.now + $3, lease_at = clock.now
-    FROM found, clock WHERE s.key = found.key
-    RETURNING s.*, found.former, found.former_at, (${waitingSql('s.key', 'clock.now')}) AS waiting`,
+    FROM found, clock WHERE s.org_key = found.org_key AND s.key = found.key
+    RETURNING s.*, found.former, found.former_at, (${waitingSql('s.org_key', 's.key', 'clock.now')}) AS waiting`,
 }
 
 export function createClaim(db: Database) {

@@ -21,14 +21,20 @@ export function isLost(error: unknown): boolean {
   )
 }
 
+/** Keys that processes make and not the database, so two processes may make the same one. */
+const MADE_KEYS = new Set(['inbox_items_org_key_seq_key', 'missions_org_key_key_key'])
+
+/** Another process made the same key at the same moment. */
+export const isKeyTaken = (error: unknown): boolean =>
+  stateOf(error) === '23505' && MADE_KEYS.has(String((error as { constraint?: unknown }).constraint))
+
 /** Two transactions conflicted; a retry may succeed. */
-export const isCollision = (error: unknown): boolean => ['40001', '40P01'].includes(stateOf(error) ?? '')
+export const isCollision = (error: unknown): boolean =>
+  ['40001', '40P01'].includes(stateOf(error) ?? '') || isKeyTaken(error)
 
 /** Disk full, out of connections, corruption, read-only, or a timeout. The request was valid. */
 const isStorageFailure = (error: unknown): boolean =>
   /^(?:53|58|XX|25006|57014|55P03)/.test(stateOf(error) ?? '')
-
-export const isDuplicate = (error: unknown): boolean => stateOf(error) === '23505'
 
 /** Maps to an error of the service: an outage becomes retryable; other errors are returned unchanged. */
 export function asStoreFailure(what: string, error: unknown): Error {

@@ -2,6 +2,7 @@
  * Leases on Postgres: which runner may act for a session, and until when (contract 8). Each operation is one
  * statement.
  */
+import { keyOf } from '../engine/directory.ts'
 import { type ClaimRules, NO_RULES } from '../engine/fair-claims.ts'
 import { hasWork, toSessionRow } from '../engine/session-rows.ts'
 import type { Claim, Fence } from '../session.ts'
@@ -16,19 +17,23 @@ import { toStored } from './session-sql.ts'
 const RENEW: Statement = {
   name: 'renew',
   text: `
-    WITH held AS ( SELECT s.key FROM sessions s JOIN unnest($2::text[], $3::bigint[]) AS l (id,
-      epoch) ON s.id = l.id AND s.epoch = l.epoch WHERE s.worker_id = $1 ORDER BY s.key FOR UPDATE OF s) UPDATE sessions s
-    SET lease_until = ${at('$5')} + $4, lease_at = ${at('$5')}
-    FROM held
-    WHERE s.key = held.key
+    WITH held AS (
+      SELECT s.org_key, s.key
+      FROM unnest($2::text[], $3::bigint[]) AS l (id, epoch)
+      JOIN directory d ON d.kind = 'session' AND d.id = l.id
+      JOIN sessions s ON s.org_key = d.org_key AND s.key = d.key AND s.epoch = l.epoch
+      WHERE s.worker_id = $1
+      ORDER BY s.org_key, s.key FOR UPDATE OF s
+    )
+    UPDATE sessions s SET lease_until = ${at('$5')} + $4, lease_at = ${at('$5')}
+    FROM held WHERE s.org_key = held.org_key AND s.key = held.key
     RETURNING s.id`,
 }
 const RELEASE: Statement = {
   name: 'release',
   text: `
-    UPDATE sessions
-    SET worker_id = NULL, lease_until = 0
-    WHERE id = $1 AND worker_id = $2 AND epoch = $3
+    UPDATE sessions SET worker_id = NULL, lease_until = 0
+    WHERE (org_key, key) = ${keyOf('$1')} AND worker_id = $2 AND epoch = $3
     RETURNING *`,
 }
 

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { asError } from '@cairn/protocol'
+import { olderNumbering } from '../engine/older-numbering.ts'
 
 const directory = new URL('./migrations/', import.meta.url)
 /** Class of the advisory lock, combined with a hash of the schema's name. */
@@ -38,12 +39,22 @@ async function schemaVersion(client: Connection, schema: string): Promise<number
   return Number(found.rows[0]?.['version'])
 }
 
-function refuseNewer(found: number, known: number): void {
+async function refuseOther(client: Connection, schema: string, found: number, known: number): Promise<void> {
+  if (found > 0 && (await isOlderNumbering(client, schema))) throw new Error(olderNumbering(found, known))
   if (found > known)
     throw new Error(
       `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
         'newer program, or restore a dump from before the upgrade',
     )
+}
+
+/** A store of the older numbering has sessions and no directory. */
+async function isOlderNumbering(client: Connection, schema: string): Promise<boolean> {
+  const { rows } = await client.query(
+    `SELECT to_regclass($1) IS NOT NULL AND to_regclass($2) IS NULL AS older`,
+    [`${schema}.sessions`, `${schema}.directory`],
+  )
+  return rows[0]?.['older'] === true
 }
 
 /** With `mayWrite` false it only checks, and throws unless the schema is exactly the current one. */
@@ -59,7 +70,7 @@ export async function migrate(
       throw new Error(
         `[migrate] no store in the schema ${schema}: start the server once, or set the right schema`,
       )
-    refuseNewer(found, known)
+    await refuseOther(client, schema, found, known)
     if (found < known)
       throw new Error(
         `[migrate] the schema ${schema} has version ${found}, this program needs ${known}: start the ` +
@@ -76,7 +87,7 @@ export async function migrate(
       CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL,
         applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`)
     const found = (await schemaVersion(client, schema)) ?? 0
-    refuseNewer(found, known)
+    await refuseOther(client, schema, found, known)
     for (const migration of migrations.filter(each => each.version > found)) await apply(client, migration)
   } finally {
     // A lost connection has released the lock by itself.

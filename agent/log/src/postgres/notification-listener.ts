@@ -24,15 +24,16 @@ type Watched = { sessions: string[]; orgs: string[] }
 
 const HEADS: Statement = {
   name: 'heads',
-  text: 'SELECT id, last_id FROM sessions WHERE id = ANY($1::text[])',
+  text: `
+    SELECT s.id, s.last_id FROM directory d JOIN sessions s ON s.org_key = d.org_key AND s.key = d.key
+    WHERE d.kind = 'session' AND d.id = ANY($1::text[])`,
 }
 const ITEMS: Statement = {
   name: 'changed_items',
   text: `
-    SELECT id, org_id, changed_at
-    FROM inbox_items
-    WHERE changed_at > $1 AND org_id = ANY($2::text[])
-    ORDER BY changed_at`,
+    SELECT i.id, i.org_id, i.changed_at FROM organisations o JOIN inbox_items i ON i.org_key = o.org_key
+    WHERE o.id = ANY($2::text[]) AND i.changed_at > $1
+    ORDER BY i.changed_at`,
 }
 const CLOCK: Statement = {
   name: 'clock',

@@ -1,5 +1,6 @@
 /** Reads on Postgres: short statements on the pool, which see committed data only. */
 import type { EventId, EventType } from '@cairn/protocol'
+import { keyOf, orgNamed } from '../engine/directory.ts'
 import { createSearch, type Searched, sortedPage } from '../engine/listing.ts'
 import { createListings, numberedValues } from '../engine/numbered-values.ts'
 import {
@@ -15,41 +16,50 @@ import type { SessionQuery, StoredEvent } from '../store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
-const KEY = '(SELECT key FROM sessions WHERE id = $1)'
+const OF_SESSION = `(org_key, session_key) = ${keyOf('$1')}`
+const KEYS_OF = (ids: string): string =>
+  `(SELECT d.org_key, d.key FROM directory d WHERE d.kind = 'session' AND d.id = ANY(${ids}::text[]))`
 const EVENTS: Statement = {
   name: 'events',
-  text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 ORDER BY id LIMIT $3`,
+  text: `SELECT id, type, json FROM events WHERE ${OF_SESSION} AND id > $2 ORDER BY id LIMIT $3`,
 }
 const EVENTS_OF: Statement = {
   name: 'events_of',
   text: `
     SELECT id, type, json
     FROM events
-    WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[])
+    WHERE ${OF_SESSION} AND id > $2 AND type = ANY($4::text[])
     ORDER BY id
     LIMIT $3`,
 }
-const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.id = $2` }
-const SESSIONS: Statement = { name: 'sessions_by_id', text: `${SELECT_SESSION} WHERE s.id = ANY($2::text[])` }
+const SESSION: Statement = {
+  name: 'session',
+  text: `${SELECT_SESSION} WHERE (s.org_key, s.key) = ${keyOf('$2')}`,
+}
+const SESSIONS: Statement = {
+  name: 'sessions_by_id',
+  text: `${SELECT_SESSION} WHERE (s.org_key, s.key) IN ${KEYS_OF('$2')}`,
+}
 const LAST_EVENTS: Statement = {
   name: 'last_events',
   text: `
     SELECT s.id AS session_id, e.id, e.type, e.json
     FROM sessions s
-    JOIN events e ON e.session_key = s.key AND e.id = s.last_id
-    WHERE s.id = ANY($1::text[])`,
+    JOIN events e ON e.org_key = s.org_key AND e.session_key = s.key AND e.id = s.last_id
+    WHERE (s.org_key, s.key) IN ${KEYS_OF('$1')}`,
 }
 const RETIRED: Statement = {
   name: 'retired',
   text: `
     SELECT id
     FROM sessions
-    WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
+    WHERE (org_key, key) IN ${KEYS_OF('$1')} AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
 }
 const SEARCH_CHUNK = 1000
 const FOUND: Statement = {
   name: 'found_sessions',
-  text: `${SELECT_SESSION} WHERE s.key = ANY($2::bigint[]) ORDER BY s.key DESC`,
+  text: `${SELECT_SESSION} WHERE s.org_key = ${orgNamed('$3')} AND s.key = ANY($2::bigint[])
+    ORDER BY s.key DESC`,
 }
 /** Conditions of a listing, whose first value is the time. */
 function sessionsOf(query: SessionQuery, place: PageCursor | null, values: Value[]): string {
@@ -89,7 +99,7 @@ export function createReader(db: Database) {
       if (rows.length < SEARCH_CHUNK) break
       before = { key: rows.at(-1)?.key ?? 0, by: null }
     }
-    const rows = await ask(FOUND, [now, search.keys])
+    const rows = await ask(FOUND, [now, search.keys, query.org_id])
     return { sessions: rows.map(row => toSessionRow(toStored(row))), next_cursor: search.next() }
   }
 

@@ -5,6 +5,7 @@
  * processes left unindexed; the cursor in a session's row resolves conflicts.
  */
 import type { LogStore } from '../store.ts'
+import { keyOf, orgNamed } from '../engine/directory.ts'
 import { selectBehind } from '../resources/search/behind-sql.ts'
 import { followLogs } from '../resources/search/follow.ts'
 import { findHits, type Span } from '../resources/search/hits.ts'
@@ -27,67 +28,65 @@ import { SELECT_SESSION, toStored } from './session-sql.ts'
 /** Texts per row. */
 const BLOCK = 32
 
+const BEHIND_LOGS = selectBehind('search_progress', 'p.org_key = s.org_key AND p.session_key = s.key')
 const BEHIND: Statement = {
   name: 'search_behind',
-  text: `${selectBehind('search_progress')} ORDER BY s.key`,
+  text: `${BEHIND_LOGS} ORDER BY s.org_key, s.key`,
 }
 const BEHIND_OF: Statement = {
   name: 'search_behind_of',
-  text: `${selectBehind('search_progress')} AND s.id = ANY($1::text[]) ORDER BY s.key`,
+  text: `
+    ${BEHIND_LOGS} AND (s.org_key, s.key) IN (
+      SELECT d.org_key, d.key FROM directory d WHERE d.kind = 'session' AND d.id = ANY($1::text[]))
+    ORDER BY s.org_key, s.key`,
 }
 const BEGIN: Statement = {
   name: 'search_begin',
   text: `
-    INSERT INTO search_progress (session_key, through)
-    SELECT key, $2
-    FROM sessions
-    WHERE id = $1
+    INSERT INTO search_progress (org_key, session_key, through)
+    SELECT org_key, key, $2 FROM directory WHERE kind = 'session' AND id = $1
     ON CONFLICT DO NOTHING
-    RETURNING session_key AS key`,
+    RETURNING org_key, session_key`,
 }
 const MOVE: Statement = {
   name: 'search_move',
   text: `
-    UPDATE search_progress
-    SET through = $2
-    WHERE session_key = (SELECT key FROM sessions WHERE id = $1) AND through = $3
-    RETURNING session_key AS key`,
+    UPDATE search_progress SET through = $2
+    WHERE (org_key, session_key) = ${keyOf('$1')} AND through = $3
+    RETURNING org_key, session_key`,
 }
 const EXTEND: Statement = {
   name: 'search_extend',
   text: `
     UPDATE search_blocks
-    SET words = words || array_to_tsvector($2::text[]), last_id = $3, texts = texts + $4
-    WHERE session_key = $1
-      AND first_id = (SELECT max(first_id) FROM search_blocks WHERE session_key = $1)
-      AND texts < ${BLOCK}
+    SET words = words || array_to_tsvector($3::text[]), last_id = $4, texts = texts + $5
+    WHERE org_key = $1 AND session_key = $2 AND texts < ${BLOCK}
+      AND first_id = (SELECT max(first_id) FROM search_blocks WHERE org_key = $1 AND session_key = $2)
     RETURNING 1`,
 }
 const ADD: Statement = {
   name: 'search_add',
   text: `
-    INSERT INTO search_blocks (session_key, first_id, last_id, texts, words)
-    VALUES ($1, $5, $3, $4, array_to_tsvector($2::text[]))`,
+    INSERT INTO search_blocks (org_key, session_key, first_id, last_id, texts, words)
+    VALUES ($1, $2, $6, $4, $5, array_to_tsvector($3::text[]))`,
 }
 const ADD_USAGE: Statement = {
   name: 'search_usage',
   text: `
-    INSERT INTO search_usage AS u (day, org_id, created_by, agent, model, calls, input_tokens,
-      output_tokens, cost_usd, unpriced_calls)
-    SELECT $2, org_id, created_by, agent, $3, $4, $5, $6, $7, $8
-    FROM sessions
-    WHERE key = $1
-    ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET calls = u.calls + excluded.calls,
-      input_tokens = u.input_tokens + excluded.input_tokens,
+    INSERT INTO search_usage AS u (org_key, day, created_by, agent, model, calls, input_tokens, output_tokens,
+      cost_usd, unpriced_calls)
+    SELECT org_key, $3, created_by, agent, $4, $5, $6, $7, $8, $9 FROM sessions
+    WHERE org_key = $1 AND key = $2
+    ON CONFLICT (org_key, day, created_by, agent, model) DO UPDATE
+    SET calls = u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens,
       output_tokens = u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd,
       unpriced_calls = u.unpriced_calls + excluded.unpriced_calls`,
 }
 const SPANS: Statement = {
   name: 'search_spans',
   text: `
-    SELECT session_key, first_id, last_id
-    FROM search_blocks
-    WHERE session_key = ANY($1::bigint[]) AND words @@ $2::tsquery
+    SELECT session_key, first_id, last_id FROM search_blocks
+    WHERE org_key = ${orgNamed('$3')} AND session_key = ANY($1::bigint[]) AND words @@ $2::tsquery
     ORDER BY session_key, first_id`,
 }
 const usageBy = (column: string): Statement => ({
@@ -97,7 +96,7 @@ const usageBy = (column: string): Statement => ({
       sum(output_tokens)::bigint AS output_tokens, sum(cost_usd) AS cost_usd,
       sum(unpriced_calls)::bigint AS unpriced_calls
     FROM search_usage
-    WHERE org_id = $1 AND day >= $2 AND day < $3
+    WHERE org_key = ${orgNamed('$1')} AND day >= $2 AND day < $3
     GROUP BY day, ${column}
     ORDER BY day, ${column} COLLATE "C"`,
 })
@@ -112,16 +111,26 @@ const addStretch = (db: Database, { session_id, after, through, texts, usage }: 
     const [moved] =
       after === null ? await ask(BEGIN, [session_id, through]) : await ask(MOVE, [session_id, through, after])
     if (moved === undefined) return false
-    const key = Number(moved['key'])
+    const [org, key] = [Number(moved['org_key']), Number(moved['session_key'])]
     for (let from = 0; from < texts.length; from += BLOCK) {
       const block = texts.slice(from, from + BLOCK)
       const words = [...new Set(block.flatMap(text => text.words))]
-      const values: Value[] = [key, words, block.at(-1)?.event_id ?? 0, block.length]
+      const values: Value[] = [org, key, words, block.at(-1)?.event_id ?? 0, block.length]
       const extended = from === 0 ? await ask(EXTEND, values) : []
       if (extended.length === 0) await ask(ADD, [...values, block[0]?.event_id ?? 0])
     }
     for (const { day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls } of usage)
-      await ask(ADD_USAGE, [key, day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls])
+      await ask(ADD_USAGE, [
+        org,
+        key,
+        day,
+        model,
+        calls,
+        input_tokens,
+        output_tokens,
+        cost_usd,
+        unpriced_calls,
+      ])
     return true
   })
 
@@ -150,7 +159,7 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
 
   async function findSessions(query: SearchQuery, words: string): Promise<StoredSession[]> {
     const { sort = 'created', cursor, limit } = query
-    const values: Value[] = [now(), limit + 1, words]
+    const values: Value[] = [now(), limit + 1, words, query.org_id]
     const binder = numberedValues(values)
     const where = [
       ...sessionConditions(query, binder),
@@ -159,7 +168,7 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     ].join(' AND ')
     const rows = await ask(
       listing(`
-        WITH found (session_key) AS MATERIALIZED (SELECT search_sessions($3)) ${SELECT_SESSION}
+        WITH found (session_key) AS MATERIALIZED (SELECT search_sessions(${orgNamed('$4')}, $3)) ${SELECT_SESSION}
         WHERE ${where}
         ORDER BY ${orderBy(sort)}
         LIMIT $2`),
@@ -168,9 +177,13 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     return rows.map(toStored)
   }
 
-  async function spansOf(keys: readonly number[], words: string): Promise<Map<number, Span[]>> {
+  async function spansOf(
+    orgId: string,
+    keys: readonly number[],
+    words: string,
+  ): Promise<Map<number, Span[]>> {
     const spans = new Map<number, Span[]>(keys.map(key => [key, []]))
-    for (const row of await ask(SPANS, [[...keys], words]))
+    for (const row of await ask(SPANS, [[...keys], words, orgId]))
       spans
         .get(Number(row['session_key']))
         ?.push({ from: Number(row['first_id']), to: Number(row['last_id']) })
@@ -194,6 +207,7 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
       const rows = await findSessions(query, words)
       const { sessions, next_cursor } = sortedPage(rows, query.limit, query.sort ?? 'created')
       const spans = await spansOf(
+        query.org_id,
         rows.slice(0, query.limit).map(({ key }) => key),
         words,
       )

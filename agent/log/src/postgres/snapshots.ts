@@ -1,5 +1,6 @@
 /** Snapshots of a fold on Postgres (see ../snapshots.ts): saving and reading are one statement each. */
 import type { EventId } from '@cairn/protocol'
+import { keyOf } from '../engine/directory.ts'
 import { checked, type StoredSnapshot } from '../sqlite/snapshots.ts'
 import type { Snapshot } from '../store.ts'
 import type { Database, Statement } from './connections.ts'
@@ -8,12 +9,11 @@ import type { Database, Statement } from './connections.ts'
 const SAVE: Statement = {
   name: 'save_snapshot',
   text: `
-    INSERT INTO snapshots (session_key, version, last_id, digest, body)
-    SELECT s.key, $2, e.id, encode(sha256(convert_to(
+    INSERT INTO snapshots (org_key, session_key, version, last_id, digest, body)
+    SELECT e.org_key, e.session_key, $2, e.id, encode(sha256(convert_to(
         $2::text || E'\\n' || e.id || E'\\n' || e.json || E'\\n' || $4::text, 'UTF8')), 'hex'), $4
-    FROM sessions s JOIN events e ON e.session_key = s.key AND e.id = $3
-    WHERE s.id = $1
-    ON CONFLICT (session_key) DO UPDATE
+    FROM events e WHERE (e.org_key, e.session_key) = ${keyOf('$1')} AND e.id = $3
+    ON CONFLICT (org_key, session_key) DO UPDATE
     SET version = excluded.version, last_id = excluded.last_id, digest = excluded.digest,
       body = excluded.body
     RETURNING session_key`,
@@ -22,10 +22,9 @@ const FIND: Statement = {
   name: 'find_snapshot',
   text: `
     SELECT n.last_id, n.digest, n.body, e.json
-    FROM sessions s
-    JOIN snapshots n ON n.session_key = s.key
-    JOIN events e ON e.session_key = s.key AND e.id = n.last_id
-    WHERE s.id = $1 AND n.version = $2`,
+    FROM snapshots n
+    JOIN events e ON e.org_key = n.org_key AND e.session_key = n.session_key AND e.id = n.last_id
+    WHERE (n.org_key, n.session_key) = ${keyOf('$1')} AND n.version = $2`,
 }
 
 export async function saveSnapshot(

@@ -22,11 +22,10 @@ import type { CommitRequest, EncodedEvent } from '../engine/writer-messages.ts'
 import { type EncodedRow, mergeChanges, treesOf } from '../resources/index.ts'
 import { LOCK_TREES } from '../resources/links/postgres.ts'
 import { bound, type Rows, type Statement, type Value } from './connections.ts'
-import { isLost } from './failures.ts'
+import { isKeyTaken, isLost } from './failures.ts'
 import type { Ask, ChangeContext, ChangedItem } from '../engine/resource.ts'
 import {
-  CREATE_SESSION,
-  createSessionValues,
+  insertSession,
   LOCK_SESSIONS,
   type Moved,
   type NewEvents,
@@ -100,9 +99,9 @@ export async function transact(
       ask(LOCK_SESSIONS, [ids]),
       ask(PENDING_OF_SESSIONS, [ids, at]),
     ])
-    const waiting = new Map(pending.map(row => [row['key'], row['waiting'] as number | null]))
+    const waiting = new Map(pending.map(row => [row['id'], row['waiting'] as number | null]))
     const sessions = new Map(
-      locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.key) ?? null }]),
+      locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.id) ?? null }]),
     )
     // After the sessions and in a fixed order, so that two processes cannot deadlock.
     if (trees.length > 0) await ask(LOCK_TREES, [trees])
@@ -156,8 +155,8 @@ async function decide(ask: Ask, batch: Batch, request: CommitRequest): Promise<T
     for (const { session } of [done, ...done.also]) batch.sessions.set(session.id, session)
     return { done }
   } catch (error) {
-    if (isLost(error)) throw error
-    for (const column of [events.keys, events.ids, events.at, events.types, events.records])
+    if (isLost(error) || isKeyTaken(error)) throw error
+    for (const column of [events.orgs, events.keys, events.ids, events.at, events.types, events.records])
       column.length = written
     if (nested) await ask(bare(UNDO), [])
     return error instanceof Refusing ? { refused: error } : { failed: error }
@@ -194,8 +193,8 @@ async function create(
   at: number,
   given: { session: NewSession; config: string },
 ): Promise<StoredSession> {
-  const [row] = await ask(CREATE_SESSION, createSessionValues(given, at))
-  if (row !== undefined) return toStored(row)
+  const row = await insertSession(ask, given, at)
+  if (row !== null) return row
   const { id } = given.session
   throw new Refusing('exists', `[commit] session ${id} exists already`, sessions.get(id) ?? null)
 }
@@ -214,6 +213,7 @@ async function applyPart(
   const write = ([type, data, effect]: EncodedEvent): void => {
     const id = nextEvent(row, at, effect)
     const json = composeRecord(id, session, type, isoStamp(at), data)
+    events.orgs.push(row.org_key)
     events.keys.push(row.key)
     events.ids.push(id)
     events.at.push(at)
@@ -232,6 +232,6 @@ async function applyPart(
   if (row.last_id !== before.last_id || part.set !== undefined) row.updated_at = at
   // What a session waits on also changes with time: an item may have expired since the lock was taken.
   if (items.length > 0)
-    row.waiting = ((await ask(WAITING, [row.key, at]))[0]?.['waiting'] ?? null) as number | null
+    row.waiting = ((await ask(WAITING, [row.org_key, row.key, at]))[0]?.['waiting'] ?? null) as number | null
   return { last: row.last_id, reopened, session: row, work: bringsWork(before, row), events: stored, items }
 }

@@ -2,6 +2,7 @@
 import { Refusing } from '../engine/commit-rules.ts'
 import { toCommitted } from '../engine/committed.ts'
 import { encodeCommit, encodeSession } from '../engine/encode-commit.ts'
+import type { Ask } from '../engine/resource.ts'
 import { encodeRow } from '../resources/index.ts'
 import { toInboxItem } from '../resources/inbox/row.ts'
 import type { Redact } from '../engine/redact.ts'
@@ -10,7 +11,7 @@ import { toSessionRow } from '../engine/session-rows.ts'
 import type { LogStore } from '../store.ts'
 import type { Database, Statement } from './connections.ts'
 import { pruneDeltas } from './prune.ts'
-import { CREATE_SESSION, createSessionValues, toStored } from './session-sql.ts'
+import { insertSession } from './session-sql.ts'
 import { saveSnapshot } from './snapshots.ts'
 import type { Watchers } from './watchers.ts'
 import type { Writer } from './writer.ts'
@@ -28,11 +29,11 @@ type WritesDeps = { db: Database; writer: Writer; watchers: Watchers; redact: Re
 export function createWrites({ db, writer, watchers, redact, now }: WritesDeps): Writes {
   return {
     async createSession(session) {
-      const values = createSessionValues(encodeSession(redact, session), now())
-      const [row] = await db.query(CREATE_SESSION, values)
-      if (row === undefined) throw new Error(`[createSession] session ${session.id} exists already`)
+      const ask: Ask = (statement, values) => db.query(statement, values)
+      const row = await insertSession(ask, encodeSession(redact, session), now())
+      if (row === null) throw new Error(`[createSession] session ${session.id} exists already`)
       watchers.created(session.id)
-      return toSessionRow(toStored(row))
+      return toSessionRow(row)
     },
     async commit(commit) {
       const request = encodeCommit({ redact, encodeRow }, now(), commit)

@@ -13,10 +13,11 @@ import {
   reopens,
   settle,
 } from '../engine/commit-rules.ts'
+import { makeKey } from '../engine/directory.ts'
 import type { CommitSql } from './commit-sql.ts'
 import { addPosition } from './positions.ts'
 import { composeRecord } from '../engine/record-text.ts'
-import type { SessionCache } from './session-cache.ts'
+import type { SessionCache, WrittenSession } from './session-cache.ts'
 import { heldEpoch, type StoredSession } from '../engine/session-rows.ts'
 import type { NewSession } from '../session.ts'
 import type { CommitAnswer, CommitRequest, EncodedEvent, PartAnswer } from '../engine/writer-messages.ts'
@@ -30,6 +31,7 @@ function writeEvent(
 ): void {
   const id = nextEvent(row, at, effect)
   const { lastInsertRowid } = sql.insertEvent.run(
+    row.org_key,
     row.key,
     id,
     at,
@@ -40,12 +42,12 @@ function writeEvent(
 }
 
 /** The answer before it is packed for the other thread. */
-export type Applied = Omit<CommitAnswer, 'session'> & { session: StoredSession }
+export type Applied = Omit<CommitAnswer, 'session'> & { session: WrittenSession }
 
-type AppliedPart = PartAnswer & { session: StoredSession }
+type AppliedPart = PartAnswer & { session: WrittenSession }
 
 /** Applies one part of a commit. `before` is not changed; the caller stores the resulting row. */
-function applyPart(sql: CommitSql, before: StoredSession, at: number, part: CommitPart): AppliedPart {
+function applyPart(sql: CommitSql, before: WrittenSession, at: number, part: CommitPart): AppliedPart {
   const row = { ...before }
   const session = JSON.stringify(row.id)
   const reopened = reopens(row, part)
@@ -60,7 +62,8 @@ function applyPart(sql: CommitSql, before: StoredSession, at: number, part: Comm
   settle(row, part)
   if (row.last_id !== before.last_id || part.set !== undefined) row.updated_at = at
   if (items !== undefined)
-    row.waiting = (sql.waiting.get({ key: row.key, now: at })?.['rank'] ?? null) as number | null
+    row.waiting = (sql.waiting.get({ org_key: row.org_key, key: row.key, now: at })?.['rank'] ?? null) as
+      number | null
   const work = bringsWork(before, row)
   return {
     last: row.last_id,
@@ -99,16 +102,29 @@ export function applyCommit(sql: CommitSql, sessions: SessionCache, commit: Comm
   return { ...own, also: parts.map(({ session, ...part }) => ({ ...part, org_id: session.org_id })) }
 }
 
+/** The key of an organisation, which is created if the store does not have it. */
+function orgKeyOf(sql: CommitSql, orgId: string, at: number): number {
+  let found = sql.organisation.get(orgId)
+  if (found === undefined) {
+    sql.addOrganisation.run(orgId, at)
+    found = sql.organisation.get(orgId)
+  }
+  return Number(found?.['org_key'])
+}
+
 /** The new session as it was written; the caller adds it to the cache. */
 export function insertSession(
   sql: CommitSql,
   sessions: SessionCache,
   at: number,
   { session, config }: { session: NewSession; config: string },
-): StoredSession {
+): WrittenSession {
   const there = sessions.load(session.id, at)
   if (there !== null) throw new Refusing('exists', `[commit] session ${session.id} exists already`, there)
-  sql.insertSession.run(
+  const orgKey = orgKeyOf(sql, session.org_id, at)
+  const inserted = sql.insertSession.get(
+    orgKey,
+    makeKey(at),
     session.id,
     session.org_id,
     session.created_by,
@@ -122,7 +138,8 @@ export function insertSession(
     at,
     at,
   )
-  const row = sql.session.get({ id: session.id, now: at }) as StoredSession | undefined
+  sql.enterSession.run(session.id, orgKey, Number(inserted?.['key']))
+  const row = sql.session.get({ id: session.id, now: at }) as WrittenSession | undefined
   if (row === undefined) throw new Error(`[commit] session ${session.id} was written and cannot be read`)
   return { ...row }
 }

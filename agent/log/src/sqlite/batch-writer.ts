@@ -6,7 +6,7 @@
 import { type Applied, applyCommit, insertSession } from './apply-commit.ts'
 import { Refusing } from '../engine/commit-rules.ts'
 import { type CommitSql, prepareCommitSql } from './commit-sql.ts'
-import { claim, release, renew } from './leases.ts'
+import { claim, FIRST, release, renew, type Round } from './leases.ts'
 import { preparePrune } from './prune.ts'
 import { createSessionCache, type SessionCache } from './session-cache.ts'
 import type { StoredSession } from '../engine/session-rows.ts'
@@ -67,7 +67,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   const saveSnapshot = prepareSaveSnapshot(db)
   const call = prepareCalls(db)
   const named = mapResources(({ sql }) => (sql === undefined ? null : runNamed(db, sql)))
-  const principals = { after: '' }
+  const principals: Round = { after: FIRST }
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const savepoint = db.prepare('SAVEPOINT request')
@@ -90,7 +90,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
       case 'release':
         return release(sessions, request)
       case 'prune':
-        return prune(sessions, request.before, request.after_key)
+        return prune(sessions, request.before, request.after)
       case 'snapshot':
         return saveSnapshot(sessions, request.at, request.session_id, request.snapshot)
       case 'probe':

@@ -24,34 +24,39 @@ export function checkStore(db: Db): string[] {
   const settled = db.prepare(`
     SELECT e.id, e.type, e.json
     FROM event_positions p
-    JOIN events e ON e.pos = p.pos AND e.session_key = p.session_key AND e.id = p.id
-    WHERE p.session_key = ?
+    JOIN events e ON e.pos = p.pos AND e.org_key = p.org_key AND e.session_key = p.session_key AND e.id = p.id
+    WHERE p.org_key = ? AND p.session_key = ?
     ORDER BY p.id`)
-  const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ? AND session_key = ?')
-  const lostIds = db.prepare('SELECT after_id, last_id FROM lost_ids WHERE session_key = ?')
+  const eventAt = db.prepare(`
+    SELECT id, type, json FROM events WHERE pos = ? AND org_key = ? AND session_key = ?`)
+  const lostIds = db.prepare(`
+    SELECT after_id, last_id FROM lost_ids WHERE org_key = ? AND session_key = ?`)
   const { queries, checks } = createChecks()
   let found = 0
   function* logOf(session: StoredSession): Iterable<LoggedRow> {
-    for (const row of settled.iterate(session.key) as Iterable<unknown> as Iterable<LoggedRow>) {
+    for (const row of settled.iterate(
+      session.org_key,
+      session.key,
+    ) as Iterable<unknown> as Iterable<LoggedRow>) {
       found += 1
       yield row
     }
     for (const pos of parsePositions(session.recent)) {
-      const row = eventAt.get(pos, session.key) as LoggedRow | undefined
+      const row = eventAt.get(pos, session.org_key, session.key) as LoggedRow | undefined
       if (row === undefined) continue
       found += 1
       yield row
     }
   }
   for (const session of db
-    .prepare('SELECT * FROM sessions ORDER BY key')
+    .prepare('SELECT * FROM sessions ORDER BY pos')
     .iterate() as Iterable<unknown> as Iterable<StoredSession>) {
     checkLog(
       session,
       logOf(session),
       what => problems.push(`session ${session.id}: ${what}`),
       checks,
-      lostIds.all(session.key) as LostIds[],
+      lostIds.all(session.org_key, session.key) as LostIds[],
     )
   }
   const { count } = db.prepare('SELECT count(*) AS count FROM events').get() as { count: number }

@@ -9,15 +9,16 @@ export const QUEUED = `s.status = 'active' AND s.wake_id > s.cursor AND s.worker
  */
 export const TURN = `
   s.id, s.created_by, s.wake_at,
-    CASE WHEN s.parent_id IS NULL THEN NULL ELSE coalesce((SELECT l.root_id FROM links l WHERE l.child_id = s.id),
-    s.parent_id) END AS root_id`
+    CASE WHEN s.parent_id IS NULL THEN NULL ELSE coalesce(
+      (SELECT l.root_id FROM links l WHERE l.org_key = s.org_key AND l.child_id = s.id), s.parent_id)
+      END AS root_id`
 
 const LEASED = 'sessions s INDEXED BY sessions_leased WHERE s.worker_id IS NOT NULL'
 
 export function prepareClaimSql(db: Db) {
   const queued = `SELECT ${TURN} FROM sessions s INDEXED BY sessions_queued WHERE ${QUEUED}`
   const ofPrincipal = (isChild: 0 | 1): string =>
-    `${queued} AND s.created_by = ? AND (s.parent_id IS NOT NULL) = ${isChild} ORDER BY s.wake_at`
+    `${queued} AND s.org_key = ? AND s.created_by = ? AND (s.parent_id IS NOT NULL) = ${isChild} ORDER BY s.wake_at`
   return {
     toRollBack: db.prepare(`
       SELECT id
@@ -31,11 +32,9 @@ export function prepareClaimSql(db: Db) {
     ),
     queued: db.prepare(`${queued} LIMIT ?`),
     nextPrincipal: db.prepare(`
-      SELECT s.created_by
-      FROM sessions s INDEXED BY sessions_queued
-      WHERE ${QUEUED} AND s.created_by > ?
-      ORDER BY s.created_by
-      LIMIT 1`),
+      SELECT s.org_key, s.created_by FROM sessions s INDEXED BY sessions_queued
+      WHERE ${QUEUED} AND (s.org_key, s.created_by) > (?, ?)
+      ORDER BY s.org_key, s.created_by LIMIT 1`),
     queuedRoots: db.prepare(`${ofPrincipal(0)} LIMIT ?`),
     queuedChildren: db.prepare(ofPrincipal(1)),
   }

@@ -20,6 +20,15 @@ import type { SessionCache } from './session-cache.ts'
 import { hasWork } from '../engine/session-rows.ts'
 import type { ClaimAnswer, Request } from '../engine/writer-messages.ts'
 
+/** Whom sessions run for, within an organisation. */
+type Principal = { org_key: number; created_by: string }
+/** Where the last round over the waiting principals ended. */
+export type Round = { after: Principal }
+export const FIRST: Principal = { org_key: 0, created_by: '' }
+
+const isAfter = (a: Principal, b: Principal): boolean =>
+  a.org_key > b.org_key || (a.org_key === b.org_key && a.created_by > b.created_by)
+
 type Of<K extends Request['do']> = Extract<Request, { do: K }>
 
 /**
@@ -31,7 +40,7 @@ export function claim(
   sql: CommitSql,
   sessions: SessionCache,
   request: Of<'claim'>,
-  principals: { after: string },
+  principals: Round,
 ): ClaimAnswer {
   const { at, limit, rules = NO_RULES } = request
   const toRollBack = sql.claims.toRollBack.all(at, limit).map(({ id }) => String(id))
@@ -53,7 +62,7 @@ export function claim(
         session: row,
         epoch: row.epoch,
         abandoned_ms: before.worker_id === null ? null : Math.max(0, at - before.lease_at),
-        link: row.parent_id === null ? null : ((sql.link.get(id) ?? null) as StoredLink | null),
+        link: row.parent_id === null ? null : ((sql.link.get(row.org_key, id) ?? null) as StoredLink | null),
       },
     ]
   })
@@ -66,7 +75,7 @@ function choose(
   places: number,
   taken: ReadonlySet<string>,
   rules: ClaimRules,
-  principals: { after: string },
+  principals: Round,
 ): string[] {
   if (places <= 0) return []
   const orphaned = (sql.orphaned.all(at) as WaitingTurn[]).filter(each => !taken.has(each.id))
@@ -85,13 +94,14 @@ function pollByPrincipal(
   places: number,
   running: readonly RunningTurn[],
   rules: ClaimRules,
-  principals: { after: string },
+  principals: Round,
 ): WaitingTurn[] {
   const found: WaitingTurn[] = []
   const trees = countBy(running, each => each.root_id)
   const runs = countBy(running, each => (isRun(each) ? each.created_by : null))
   for (const principal of nextPrincipals(sql, principals)) {
-    found.push(...(sql.queuedRoots.all(principal, places) as WaitingTurn[]))
+    const { org_key, created_by } = principal
+    found.push(...(sql.queuedRoots.all(org_key, created_by, places) as WaitingTurn[]))
     if (rules.children !== 0) found.push(...childrenWithRoom(sql, principal, places, { trees, runs }, rules))
   }
   return found
@@ -99,21 +109,21 @@ function pollByPrincipal(
 
 function childrenWithRoom(
   sql: ClaimSql,
-  principal: string,
+  { org_key, created_by }: Principal,
   places: number,
   { trees, runs }: { trees: Map<string, number>; runs: Map<string, number> },
   { tree_parallel, principal_runs }: ClaimRules,
 ): WaitingTurn[] {
   const found: WaitingTurn[] = []
-  for (const row of sql.queuedChildren.iterate(principal)) {
+  for (const row of sql.queuedChildren.iterate(org_key, created_by)) {
     const turn = row as WaitingTurn
     const root = turn.root_id ?? ''
     const inTree = trees.get(root) ?? 0
     if (inTree >= least(tree_parallel)) continue
     if (isRun(turn)) {
-      const running = runs.get(principal) ?? 0
+      const running = runs.get(created_by) ?? 0
       if (running >= least(principal_runs)) continue
-      runs.set(principal, running + 1)
+      runs.set(created_by, running + 1)
     }
     trees.set(root, inTree + 1)
     found.push(turn)
@@ -123,19 +133,19 @@ function childrenWithRoom(
 }
 
 /** All waiting principals, or the next batch of them in a round-robin. */
-function nextPrincipals(sql: ClaimSql, principals: { after: string }): string[] {
-  const found: string[] = []
-  const look = (after: string, upTo: string | null): void => {
+function nextPrincipals(sql: ClaimSql, principals: Round): Principal[] {
+  const found: Principal[] = []
+  const look = (after: Principal, upTo: Principal | null): void => {
     for (let last = after; found.length < MAX_PRINCIPALS;) {
-      const next = sql.nextPrincipal.get(last)?.['created_by']
-      if (next === undefined || (upTo !== null && String(next) > upTo)) return
-      last = String(next)
+      const next = sql.nextPrincipal.get(last.org_key, last.created_by) as Principal | undefined
+      if (next === undefined || (upTo !== null && isAfter(next, upTo))) return
+      last = next
       found.push(last)
     }
   }
   look(principals.after, null)
-  if (principals.after !== '') look('', principals.after)
-  principals.after = found.length < MAX_PRINCIPALS ? '' : (found.at(-1) ?? '')
+  if (principals.after !== FIRST) look(FIRST, principals.after)
+  principals.after = found.length < MAX_PRINCIPALS ? FIRST : (found.at(-1) ?? FIRST)
   return found
 }
 

@@ -50,17 +50,20 @@ export function recordLoss(db: Db, { records, since, until }: Loss, now: number)
   db.exec('BEGIN IMMEDIATE')
   try {
     // The ids of positions in a session's row are counted back from its last id, which is about to change.
-    const insert = db.prepare('INSERT INTO event_positions (session_key, id, pos) VALUES (?, ?, ?)')
-    const rows = db.prepare(`SELECT key, last_id, recent FROM sessions WHERE recent <> ''`).all() as Pick<
-      StoredSession,
-      'key' | 'last_id' | 'recent'
-    >[]
-    for (const { key, last_id, recent } of rows) {
+    const insert = db.prepare(`
+      INSERT INTO event_positions (org_key, session_key, id, pos) VALUES (?, ?, ?, ?)`)
+    const rows = db
+      .prepare(`SELECT org_key, key, last_id, recent FROM sessions WHERE recent <> ''`)
+      .all() as Pick<StoredSession, 'org_key' | 'key' | 'last_id' | 'recent'>[]
+    for (const { org_key, key, last_id, recent } of rows) {
       const positions = parsePositions(recent)
-      for (const [at, pos] of positions.entries()) insert.run(key, last_id - positions.length + at + 1, pos)
+      for (const [at, pos] of positions.entries())
+        insert.run(org_key, key, last_id - positions.length + at + 1, pos)
     }
     db.prepare(
-      'INSERT INTO lost_ids (session_key, after_id, last_id) SELECT key, last_id, last_id + ? FROM sessions',
+      `
+      INSERT INTO lost_ids (org_key, session_key, after_id, last_id)
+      SELECT org_key, key, last_id, last_id + ? FROM sessions`,
     ).run(records)
     // One more, so that the session's last id is not a lost one and a reader that continues from it gets no
     // report of a loss.

@@ -2,6 +2,7 @@
  * Migrates a database to the current schema: numbered SQL files, each applied once, in its own transaction.
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import { olderNumbering } from '../engine/older-numbering.ts'
 import type { Db } from './adapter.ts'
 
 const directory = new URL('./migrations/', import.meta.url)
@@ -30,10 +31,11 @@ export function schemaVersion(db: Db): number {
   )
 }
 
-/** Throws, naming both versions, if newer code has written the database. */
-export function refuseNewer(db: Db, migrations: readonly Migration[]): void {
+/** Throws, naming both versions, if newer code, or code with the older numbering, has written the database. */
+export function refuseOther(db: Db, migrations: readonly Migration[]): void {
   const found = schemaVersion(db)
   const known = migrations.at(-1)?.version ?? 0
+  if (found > 0 && isOlderNumbering(db)) throw new Error(olderNumbering(found, known))
   if (found > known)
     throw new Error(
       `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
@@ -41,8 +43,14 @@ export function refuseNewer(db: Db, migrations: readonly Migration[]): void {
     )
 }
 
+/** A store of the older numbering has sessions and no directory. */
+function isOlderNumbering(db: Db): boolean {
+  const tables = db.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('sessions', 'directory')`).all()
+  return tables.length === 1 && tables[0]?.['name'] === 'sessions'
+}
+
 export function migrate(db: Db, migrations: readonly Migration[], now: number): void {
-  refuseNewer(db, migrations)
+  refuseOther(db, migrations)
   db.exec(
     `CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`,
   )

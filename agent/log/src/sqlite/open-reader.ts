@@ -1,6 +1,6 @@
 /** Opens a database for reading, with or without a running writer. */
 import { existsSync } from 'node:fs'
-import { readMigrations, refuseNewer, schemaVersion } from './migrate.ts'
+import { readMigrations, refuseOther, schemaVersion } from './migrate.ts'
 import { type Db, openDb } from './adapter.ts'
 
 /** Throws if the schema is newer or older than this code, and says which. */
@@ -11,7 +11,7 @@ export function openForReading(path: string): Db {
     )
   const db = openDb(path, { readOnly: true })
   const migrations = readMigrations()
-  refuseNewer(db, migrations)
+  refuseOther(db, migrations)
   const found = schemaVersion(db)
   const known = migrations.at(-1)?.version ?? 0
   if (found < known)

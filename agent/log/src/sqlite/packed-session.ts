@@ -8,6 +8,7 @@ import type { StoredSession } from '../engine/session-rows.ts'
 
 /** Columns that never change. */
 const FIXED = [
+  'org_key',
   'key',
   'id',
   'org_id',

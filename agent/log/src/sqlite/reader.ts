@@ -1,5 +1,6 @@
 /** Reads on the main thread's own connection: short, and of committed data only. */
 import type { EventId, EventType } from '@cairn/protocol'
+import { keyOf, orgNamed } from '../engine/directory.ts'
 import { createSearch, sortedPage, type Searched } from '../engine/listing.ts'
 import { afterCursor, orderBy, parsePageCursor, sessionConditions } from '../engine/session-query.ts'
 import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from '../engine/session-rows.ts'
@@ -10,6 +11,12 @@ import { namedValues, used } from './named-values.ts'
 import { parsePositions } from './positions.ts'
 import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
 
+type LogHead = Pick<StoredSession, 'org_key' | 'key' | 'last_id' | 'recent'>
+
+/** Organisations and keys of the sessions in the list `:ids`. */
+const KEYS_OF = `(
+  SELECT d.org_key, d.key FROM json_each(:ids) i JOIN directory d ON d.kind = 'session' AND d.id = i.value)`
+
 export function createReader(db: Db) {
   const statements = new Map<string, Statement>()
   /** Listings have few shapes; each is prepared once. */
@@ -18,31 +25,31 @@ export function createReader(db: Db) {
     statements.set(sql, found)
     return found
   }
-  const keyed = '(SELECT key FROM sessions WHERE id = ?)'
-  const head = db.prepare('SELECT key, last_id, recent FROM sessions WHERE id = ?')
+  const head = db.prepare(`
+    SELECT org_key, key, last_id, recent FROM sessions WHERE (org_key, key) = ${keyOf('?')}`)
   const LOG = `
     SELECT e.id, e.type, e.json
     FROM event_positions p
     JOIN events e ON e.pos = p.pos
-    WHERE p.session_key = ? AND p.id > ?`
+    WHERE p.org_key = ? AND p.session_key = ? AND p.id > ?`
   const events = db.prepare(`${LOG} ORDER BY p.id LIMIT ?`)
   const eventsOf = db.prepare(`${LOG} AND e.type IN (SELECT value FROM json_each(?)) ORDER BY p.id LIMIT ?`)
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ?')
   const snapshot = db.prepare(
-    `SELECT last_id, digest, body FROM snapshots WHERE session_key = ${keyed} AND version = ?`,
+    `SELECT last_id, digest, body FROM snapshots WHERE (org_key, session_key) = ${keyOf('?')} AND version = ?`,
   )
   const positionOf = db.prepare(POSITION_OF)
-  const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
-  const sessionsById = db.prepare(`${SELECT_SESSION} WHERE s.id IN (SELECT value FROM json_each(:ids))`)
-  const holder = db.prepare('SELECT status, worker_id, epoch, lease_until FROM sessions WHERE id = ?')
+  const session = db.prepare(`${SELECT_SESSION} WHERE (s.org_key, s.key) = ${keyOf(':id')}`)
+  const sessionsById = db.prepare(`${SELECT_SESSION} WHERE (s.org_key, s.key) IN ${KEYS_OF}`)
+  const holder = db.prepare(`
+    SELECT status, worker_id, epoch, lease_until FROM sessions WHERE (org_key, key) = ${keyOf('?')}`)
   const retired = db.prepare(`
-    SELECT id
-    FROM sessions
-    WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`)
+    SELECT id FROM sessions
+    WHERE (org_key, key) IN ${KEYS_OF} AND status = 'archived' AND worker_id IS NULL AND saga <> 2`)
   const lost = db.prepare(`
     SELECT after_id, last_id
     FROM lost_ids
-    WHERE session_key = (SELECT key FROM sessions WHERE id = :id)
+    WHERE (org_key, session_key) = ${keyOf(':id')}
       AND after_id < :cursor
       AND last_id >= :cursor`)
   // Losses are detected at a start, and hardly any store has one.
@@ -56,7 +63,7 @@ export function createReader(db: Db) {
     },
 
     read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] {
-      const found = head.get(sessionId) as Pick<StoredSession, 'key' | 'last_id' | 'recent'> | undefined
+      const found = head.get(sessionId) as LogHead | undefined
       if (found === undefined || after >= found.last_id) return []
       const recent = parsePositions(found.recent)
       const settled = found.last_id - recent.length
@@ -64,8 +71,8 @@ export function createReader(db: Db) {
         after >= settled
           ? []
           : types === undefined
-            ? events.all(found.key, after, limit)
-            : eventsOf.all(found.key, after, JSON.stringify(types), limit)
+            ? events.all(found.org_key, found.key, after, limit)
+            : eventsOf.all(found.org_key, found.key, after, JSON.stringify(types), limit)
       ) as StoredEvent[]
       // The row was read first: positions that were moved to event_positions since then are in the page
       // already.
@@ -79,8 +86,7 @@ export function createReader(db: Db) {
 
     readSnapshot(sessionId: string, version: string): Snapshot | null {
       const stored = snapshot.get(sessionId, version) as StoredSnapshot | undefined
-      const row =
-        stored && (head.get(sessionId) as Pick<StoredSession, 'key' | 'last_id' | 'recent'> | undefined)
+      const row = stored && (head.get(sessionId) as LogHead | undefined)
       if (stored === undefined || row === undefined) return null
       const pos = findPosition(positionOf, row, stored.last_id)
       const record = pos === null ? undefined : (eventAt.get(pos) as StoredEvent | undefined)
@@ -102,7 +108,7 @@ export function createReader(db: Db) {
     },
 
     findRetired: (ids: readonly string[]): string[] =>
-      retired.all(JSON.stringify(ids)).map(({ id }) => String(id)),
+      retired.all({ ids: JSON.stringify(ids) }).map(({ id }) => String(id)),
 
     listSessions(query: SessionQuery, now: number): { sessions: SessionRow[]; next_cursor: string | null } {
       const { sort = 'created' } = query
@@ -119,8 +125,8 @@ export function createReader(db: Db) {
           if (search.isOver()) break
         }
         const rows = prepared(
-          `${SELECT_SESSION} WHERE s.key IN (SELECT value FROM json_each(:keys)) ORDER BY s.key DESC`,
-        ).all({ keys: JSON.stringify(search.keys), now }) as StoredSession[]
+          `${SELECT_SESSION} WHERE s.org_key = ${orgNamed(':org')} AND s.key IN (SELECT value FROM json_each(:keys)) ORDER BY s.key DESC`,
+        ).all({ org: query.org_id, keys: JSON.stringify(search.keys), now }) as StoredSession[]
         return { sessions: rows.map(toSessionRow), next_cursor: search.next() }
       }
       const rows = prepared(`${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT :limit`).all({

@@ -8,8 +8,25 @@ function makeCache(capacity: number) {
   const db = openDb(':memory:')
   migrate(db, readMigrations(), 0)
   const sql = prepareCommitSql(db)
-  for (const id of ['a', 'b', 'c', 'd'])
-    sql.insertSession.run(id, 'org', 'user', 'user', 'assistant', 'web', null, null, null, '{}', 0, 0)
+  for (const [at, id] of ['a', 'b', 'c', 'd'].entries()) {
+    sql.insertSession.run(
+      1,
+      at + 1,
+      id,
+      'org',
+      'user',
+      'user',
+      'assistant',
+      'web',
+      null,
+      null,
+      null,
+      '{}',
+      0,
+      0,
+    )
+    sql.enterSession.run(id, 1, at + 1)
+  }
   const cache = createSessionCache(sql, capacity)
   return {
     cache,

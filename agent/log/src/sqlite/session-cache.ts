@@ -18,14 +18,17 @@ import type { StoredSession } from '../engine/session-rows.ts'
 
 const CAPACITY = 20_000
 
+/** A session as the writer holds it: `pos` is its address in this file, by which it is written. */
+export type WrittenSession = StoredSession & { pos: number }
+
 export type SessionCache = {
-  load(id: string, now: number): StoredSession | null
+  load(id: string, now: number): WrittenSession | null
   /** Replaces the row; it is written at the next flush. */
-  put(row: StoredSession): void
+  put(row: WrittenSession): void
   /** Moves the positions of the newest events to their table; the caller puts the row. */
-  settle(row: StoredSession): void
+  settle(row: WrittenSession): void
   /** The row in the form that is sent to the store. */
-  pack(row: StoredSession): PackedSession
+  pack(row: WrittenSession): PackedSession
   flush(): void
   /** Drops all cached rows; a rollback invalidates them. */
   forget(): void
@@ -35,27 +38,29 @@ export function createSessionCache(
   sql: Pick<CommitSql, 'session' | 'updateSession' | 'growSession' | 'insertPosition' | 'waiting'>,
   capacity: number = CAPACITY,
 ): SessionCache {
-  const rows = new Map<string, StoredSession>()
-  const dirty = new Map<number, StoredSession>()
-  /** By key: the values that the table holds, for rows that were written. */
+  const rows = new Map<string, WrittenSession>()
+  /** By position in the file, as the following ones are. */
+  const dirty = new Map<number, WrittenSession>()
+  /** The values that the table holds, for rows that were written. */
   const written = new Map<number, Moving>()
-  /** By key: the constant start of a packed session. */
+  /** The constant start of a packed session. */
   const starts = new Map<number, FixedText>()
 
-  function settle(row: StoredSession): void {
+  function settle(row: WrittenSession): void {
     const positions = parsePositions(row.recent)
     const before = row.last_id - positions.length
-    for (const [at, pos] of positions.entries()) sql.insertPosition.run(row.key, before + at + 1, pos)
+    for (const [at, pos] of positions.entries())
+      sql.insertPosition.run(row.org_key, row.key, before + at + 1, pos)
     row.recent = ''
   }
 
-  function write(row: StoredSession): void {
+  function write(row: WrittenSession): void {
     const values = movingOf(row)
-    const before = written.get(row.key)
+    const before = written.get(row.pos)
     if (before !== undefined && onlyGrew(before, values))
-      sql.growSession.run(row.updated_at, row.last_id, row.recent, row.key)
-    else sql.updateSession.run(...values, row.recent, row.key)
-    written.set(row.key, values)
+      sql.growSession.run(row.updated_at, row.last_id, row.recent, row.pos)
+    else sql.updateSession.run(...values, row.recent, row.pos)
+    written.set(row.pos, values)
   }
 
   return {
@@ -67,10 +72,11 @@ export function createSessionCache(
           ? found
           : {
               ...found,
-              waiting: (sql.waiting.get({ key: found.key, now })?.['rank'] ?? null) as number | null,
+              waiting: (sql.waiting.get({ org_key: found.org_key, key: found.key, now })?.['rank'] ??
+                null) as number | null,
             }
       }
-      const read = sql.session.get({ id, now }) as StoredSession | undefined
+      const read = sql.session.get({ id, now }) as WrittenSession | undefined
       if (read === undefined) return null
       if (rows.size >= capacity) {
         rows.clear()
@@ -86,11 +92,11 @@ export function createSessionCache(
     settle,
     put(row) {
       rows.set(row.id, row)
-      dirty.set(row.key, row)
+      dirty.set(row.pos, row)
     },
     pack(row) {
-      let start = starts.get(row.key)
-      if (start === undefined) starts.set(row.key, (start = packFixed(row)))
+      let start = starts.get(row.pos)
+      if (start === undefined) starts.set(row.pos, (start = packFixed(row)))
       return packSession(start, row)
     },
     flush() {

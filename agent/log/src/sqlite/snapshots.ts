@@ -34,16 +34,16 @@ export function checked(
  */
 export function findPosition(
   positionOf: Statement,
-  row: { key: number; last_id: number; recent: string },
+  row: { org_key: number; key: number; last_id: number; recent: string },
   id: number,
 ): number | null {
   const recent = parsePositions(row.recent)
   const settled = row.last_id - recent.length
   if (id > settled) return recent[id - settled - 1] ?? null
-  return (positionOf.get(row.key, id)?.['pos'] ?? null) as number | null
+  return (positionOf.get(row.org_key, row.key, id)?.['pos'] ?? null) as number | null
 }
 
-export const POSITION_OF = 'SELECT pos FROM event_positions WHERE session_key = ? AND id = ?'
+export const POSITION_OF = 'SELECT pos FROM event_positions WHERE org_key = ? AND session_key = ? AND id = ?'
 
 export type SaveSnapshot = (sessions: SessionCache, at: number, id: string, snapshot: Snapshot) => boolean
 
@@ -55,7 +55,8 @@ export function prepareSaveSnapshot(db: Db): SaveSnapshot {
   const positionOf = db.prepare(POSITION_OF)
   const record = db.prepare('SELECT json FROM events WHERE pos = ?')
   const save = db.prepare(
-    'INSERT OR REPLACE INTO snapshots (session_key, version, last_id, digest, body) VALUES (?, ?, ?, ?, ?)',
+    `INSERT OR REPLACE INTO snapshots (org_key, session_key, version, last_id, digest, body)
+      VALUES (?, ?, ?, ?, ?, ?)`,
   )
   return (sessions, at, id, snapshot) => {
     const row = sessions.load(id, at)
@@ -63,7 +64,14 @@ export function prepareSaveSnapshot(db: Db): SaveSnapshot {
     const pos = findPosition(positionOf, row, snapshot.last_id)
     const json = pos === null ? undefined : record.get(pos)?.['json']
     if (typeof json !== 'string') return false
-    save.run(row.key, snapshot.version, snapshot.last_id, digestOf(snapshot, json), snapshot.body)
+    save.run(
+      row.org_key,
+      row.key,
+      snapshot.version,
+      snapshot.last_id,
+      digestOf(snapshot, json),
+      snapshot.body,
+    )
     return true
   }
 }

@@ -8,7 +8,7 @@ import type { Redact } from '../engine/redact.ts'
 import { type StoredSession, toSessionRow } from '../engine/session-rows.ts'
 import type { LogStore } from '../store.ts'
 import type { WriterClient } from './writer-client.ts'
-import type { ClaimAnswer, CommitAnswer } from '../engine/writer-messages.ts'
+import type { ClaimAnswer, CommitAnswer, PrunePosition } from '../engine/writer-messages.ts'
 
 export function createWrites(
   ask: WriterClient['ask'],
@@ -30,13 +30,13 @@ export function createWrites(
     probe: async () => void (await ask({ do: 'probe' })),
     async pruneDeltas(before) {
       let total = 0
-      for (let key: number | null = 0; key !== null;) {
-        const step = (await ask({ do: 'prune', before, after_key: key })) as {
+      for (let after: PrunePosition | null = { org_key: 0, key: 0 }; after !== null;) {
+        const step = (await ask({ do: 'prune', before, after })) as {
           deleted: number
-          key: number | null
+          after: PrunePosition | null
         }
         total += step.deleted
-        key = step.key
+        after = step.after
       }
       return total
     },

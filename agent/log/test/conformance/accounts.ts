@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { LogStore } from '@cairn/log'
 import type { Bench } from './bench.ts'
+import { newSession } from './fixture.ts'
 
 const DAY = 24 * 3600 * 1000
 const firstAdmin = (store: LogStore, id = 'u1') =>
@@ -9,6 +10,9 @@ const firstAdmin = (store: LogStore, id = 'u1') =>
     { id: 'org_1', name: 'Home' },
     { id, email: 'admin@example.org', name: 'Ada' },
   )
+
+const OWN = { org_id: 'org_1', principal_id: 'p', key: 'k' }
+const OTHER = { ...OWN, principal_id: 'other' }
 
 export function defineAccounts({ open }: Bench): void {
   test('the first start creates one administrator, and later starts find it', async () => {
@@ -119,54 +123,54 @@ export function defineAccounts({ open }: Bench): void {
 
   test('an idempotency key reserves its answer, keeps it for a day, and is released if the request failed', async () => {
     const { store, clock } = await open()
+    await store.createSession(newSession('s'))
     const { accounts } = store
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({
+    expect(await accounts.beginIdempotent(OWN, 'body')).toBeNull()
+    expect(await accounts.beginIdempotent(OWN, 'body')).toEqual({
       body_sha256: 'body',
       status: null,
       body: null,
     })
-    expect(await accounts.beginIdempotent('k', 'other', 'body')).toBeNull()
-    await accounts.finishIdempotent('k', 'p', 201, '{"id":"s"}')
+    expect(await accounts.beginIdempotent(OTHER, 'body')).toBeNull()
+    await accounts.finishIdempotent(OWN, 201, '{"id":"s"}')
     clock.advance(DAY - 1)
-    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({
+    expect(await accounts.beginIdempotent(OWN, 'else')).toEqual({
       body_sha256: 'body',
       status: 201,
       body: '{"id":"s"}',
     })
-    await accounts.dropIdempotent('k', 'p')
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toMatchObject({ status: 201 })
+    await accounts.dropIdempotent(OWN)
+    expect(await accounts.beginIdempotent(OWN, 'body')).toMatchObject({ status: 201 })
     clock.advance(1)
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
-    await accounts.dropIdempotent('k', 'p')
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
+    expect(await accounts.beginIdempotent(OWN, 'body')).toBeNull()
+    await accounts.dropIdempotent(OWN)
+    expect(await accounts.beginIdempotent(OWN, 'body')).toBeNull()
   })
 
   test('an abandoned idempotency key can be reserved again by the same request only', async () => {
     const { store, clock } = await open()
+    await store.createSession(newSession('s'))
     const { accounts } = store
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
+    expect(await accounts.beginIdempotent(OWN, 'body')).toBeNull()
     clock.advance(59_000)
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({
+    expect(await accounts.beginIdempotent(OWN, 'body')).toEqual({
       body_sha256: 'body',
       status: null,
       body: null,
     })
     clock.advance(1000)
-    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({
+    expect(await accounts.beginIdempotent(OWN, 'else')).toEqual({
       body_sha256: 'body',
       status: null,
       body: null,
     })
-    const taken = await Promise.all(
-      Array.from({ length: 5 }, () => accounts.beginIdempotent('k', 'p', 'body')),
-    )
+    const taken = await Promise.all(Array.from({ length: 5 }, () => accounts.beginIdempotent(OWN, 'body')))
     expect(taken.filter(found => found?.abandoned)).toEqual([
       { body_sha256: 'body', status: null, body: null, abandoned: true },
     ])
-    await accounts.finishIdempotent('k', 'p', 202, '{}')
+    await accounts.finishIdempotent(OWN, 202, '{}')
     clock.advance(120_000)
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({
+    expect(await accounts.beginIdempotent(OWN, 'body')).toEqual({
       body_sha256: 'body',
       status: 202,
       body: '{}',
@@ -211,14 +215,16 @@ export function defineAccounts({ open }: Bench): void {
 
   test('only one of many concurrent requests with the same key starts', async () => {
     const { store } = await open()
+    await store.createSession(newSession('s'))
     const begun = await Promise.all(
-      Array.from({ length: 20 }, () => store.accounts.beginIdempotent('k', 'p', 'body')),
+      Array.from({ length: 20 }, () => store.accounts.beginIdempotent(OWN, 'body')),
     )
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
 
   test('a share link is found by its token hash, and is revoked once and only by its session', async () => {
     const { store, clock } = await open()
+    await store.createSession(newSession('s'))
     const expires_at = clock.now() + DAY
     const link = { id: 'l', token_sha256: 'hash', session_id: 's', created_by: 'u1', expires_at }
     const made = await store.accounts.addShare(link)

@@ -1,6 +1,6 @@
 /** What a messaging channel stores: rows that are settled once, their order, and leases with fences. */
 import { expect, test } from 'vitest'
-import { type ChannelFence, type LogStore, repliesOf } from '@cairn/log'
+import { type ChannelFence, type LogStore, repliesOf, withRows } from '@cairn/log'
 import type { Bench } from './bench.ts'
 import { newSession, readAll, refused, response, say } from './fixture.ts'
 
@@ -37,8 +37,14 @@ async function fenceOf(store: LogStore, holder = 'a'): Promise<ChannelFence> {
 }
 
 export function defineChannels({ open, kind }: Bench): void {
+  async function openConnected() {
+    const opened = await open()
+    await opened.store.channels.putConnection(connection)
+    return opened
+  }
+
   test('a platform event is received once, and rows of a conversation are returned one at a time in order', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
     const first = await channels.receive(inbound('1'))
     expect(first).toEqual(expect.any(Number))
@@ -47,23 +53,23 @@ export function defineChannels({ open, kind }: Bench): void {
     const other = await channels.receive(inbound('3', 'two'))
     const next = async () => (await channels.nextInbound('hook', 10)).map(({ seq }) => seq)
     expect(await next()).toEqual([first, other])
-    await channels.retryInbound(first!, 1000, 'busy')
+    await channels.retryInbound({ connection_id: 'hook', seq: first! }, 1000, 'busy')
     expect(await next()).toEqual([other])
     clock.advance(1000)
     expect(await channels.nextInbound('hook', 1)).toMatchObject([{ attempts: 1, reason: 'busy' }])
-    await channels.dropInbound(first!, 'bot')
+    await channels.dropInbound({ connection_id: 'hook', seq: first! }, 'bot')
     expect(await next()).toEqual([second, other])
-    expect(await channels.getInbound(first!)).toMatchObject({ state: 'dropped', reason: 'bot' })
+    expect(await channels.getInbound('hook', first!)).toMatchObject({ state: 'dropped', reason: 'bot' })
     await channels.pruneInbound(500)
-    expect(await channels.getInbound(first!)).toBeNull()
+    expect(await channels.getInbound('hook', first!)).toBeNull()
     expect(await next()).toEqual([second, other])
   })
 
   test('rows of a sender are counted up to a given row, in the time before it was received', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
     const receive = async (key: string) =>
-      (await channels.getInbound((await channels.receive(inbound(key)))!))!
+      (await channels.getInbound('hook', (await channels.receive(inbound(key)))!))!
     const [, second, third] = [await receive('1'), await receive('2'), await receive('3')]
     clock.advance(1000)
     const last = await receive('4')
@@ -75,7 +81,7 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('a row is accepted once, in the commit of its message, by the newest session of its conversation', async () => {
-    const { store } = await open()
+    const { store } = await openConnected()
     const { channels } = store
     const seq = (await channels.receive(inbound('1')))!
     await talk(store)
@@ -85,12 +91,12 @@ export function defineChannels({ open, kind }: Bench): void {
     const commit = (session_id: string) => ({
       session_id,
       events: [say('hello')],
-      rows: [{ do: 'channel.accept', seq }, { do: 'channel.route' }] as const,
+      rows: [{ do: 'channel.accept', connection_id: 'hook', seq }, { do: 'channel.route' }] as const,
     })
     await refused(store, commit('talk'), 'route_moved')
-    expect(await channels.getInbound(seq)).toMatchObject({ state: 'received', session_id: null })
+    expect(await channels.getInbound('hook', seq)).toMatchObject({ state: 'received', session_id: null })
     await store.commit(commit('newer'))
-    expect(await channels.getInbound(seq)).toMatchObject({
+    expect(await channels.getInbound('hook', seq)).toMatchObject({
       state: 'accepted',
       session_id: 'newer',
       event_id: 1,
@@ -105,7 +111,7 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('a conversation is due while its log is ahead of the delivered events', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
     await talk(store)
     const fence = await fenceOf(store)
@@ -126,8 +132,9 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('only the holder of the lease starts a delivery before its call and settles it afterwards', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
+    await store.createSession(newSession('talk'))
     const id = { session_id: 'talk', event_id: 2, part: 0 }
     const a = await fenceOf(store)
     expect(await channels.beginDelivery({ ...id, key: 'k' }, a)).toBe(true)
@@ -153,8 +160,9 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('a part that the platform confirmed meanwhile does not become unknown again', async () => {
-    const { store } = await open()
+    const { store } = await openConnected()
     const { channels } = store
+    await store.createSession(newSession('talk'))
     const id = { session_id: 'talk', event_id: 2, part: 0 }
     const fence = await fenceOf(store)
     await channels.beginDelivery({ ...id, key: 'k' }, fence)
@@ -165,7 +173,7 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('a channel message without an event is planned once and due until it is settled', async () => {
-    const { store } = await open()
+    const { store } = await openConnected()
     const { channels } = store
     const fence = await fenceOf(store)
     const notice = {
@@ -186,7 +194,7 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('expired visitors of a connection are deleted, and others are kept', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
     const put = (token_sha256: string, connection_id: string, ms: number) =>
       channels.putVisitor({
@@ -210,7 +218,7 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('a pairing code links one account once, and each user has one open code', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
     const code = (code_sha256: string) => ({ code_sha256, org_id: 'org_1', user_id: 'ann', ttl_ms: 1000 })
     await channels.putPairing(code('first'))
@@ -224,6 +232,15 @@ export function defineChannels({ open, kind }: Bench): void {
     clock.advance(1000)
     expect(await channels.usePairing('org_1', 'third', 'row 3')).toBeNull()
 
+    for (const id of ['ann', 'bob'])
+      await store.accounts.createUser({
+        id,
+        org_id: 'org_1',
+        email: `${id}@example.org`,
+        name: id,
+        admin: false,
+        password_hash: null,
+      })
     const where = { org_id: 'org_1', platform: 'webhook', workspace: '', platform_user_id: 'U1' }
     await channels.putIdentity({ id: 'i', ...where, user_id: 'ann' })
     await channels.putIdentity({ id: 'j', ...where, user_id: 'bob' })
@@ -234,7 +251,7 @@ export function defineChannels({ open, kind }: Bench): void {
   })
 
   test('connections, senders and prompts keep their last written values', async () => {
-    const { store, clock } = await open()
+    const { store, clock } = await openConnected()
     const { channels } = store
     await channels.putConnection(connection)
     await channels.setConnection('hook', 'broken', 'no secret')
@@ -257,6 +274,15 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(2)
     clock.advance(1001)
     expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(1)
+    const item = {
+      id: 'item',
+      kind: 'input_required',
+      title: 'Which?',
+      body: null,
+      payload: {},
+      expires_at: null,
+      tool_call_id: 'call',
+    } as const
     const prompt = {
       id: 'p',
       session_id: 's',
@@ -268,20 +294,22 @@ export function defineChannels({ open, kind }: Bench): void {
       item_id: 'item',
       shown_hash: null,
     } as const
+    await store.createSession(newSession('s'))
+    await store.commit({ session_id: 's', events: [withRows(say('which?'), { do: 'inbox.open', item })] })
     await channels.putPrompt(prompt)
     await channels.putPrompt({ ...prompt, about: 'other' })
-    expect(await channels.getPrompt('p')).toMatchObject({ ...prompt, closed_at: null })
+    expect(await channels.getPrompt('hook', 'p')).toMatchObject({ ...prompt, closed_at: null })
     expect(await channels.promptOfItem('item')).toMatchObject({ id: 'p' })
     await channels.closePrompts('s', 'other')
-    expect(await channels.getPrompt('p')).toMatchObject({ closed_at: null })
+    expect(await channels.getPrompt('hook', 'p')).toMatchObject({ closed_at: null })
     await channels.closePrompts('s', null)
-    expect(await channels.getPrompt('p')).toMatchObject({ closed_at: clock.now() })
+    expect(await channels.getPrompt('hook', 'p')).toMatchObject({ closed_at: clock.now() })
   })
 
   // Other processes may still hold leases on a shared store.
   if (kind === 'exclusive')
     test('a lease of a dead process is free at once after a restart', async () => {
-      const { store, place, clock } = await open()
+      const { store, place, clock } = await openConnected()
       await fenceOf(store)
       await store.close()
       const { store: reopened } = await open({ place, clock })

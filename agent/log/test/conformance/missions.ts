@@ -7,7 +7,7 @@ import { newSession, readAll, refused, thought } from './fixture.ts'
 const mission = (mission_id: string, more: Partial<NewMission> = {}): NewMission => ({
   mission_id,
   session_id: 'root',
-  org_id: 'org',
+  org_id: 'org_1',
   created_by: 'alice',
   created_by_kind: 'user',
   kind: 'mission',
@@ -127,7 +127,7 @@ export function defineMissions({ open }: Bench): void {
     await act(store, 'd', move('m-d', ['active'], 'failed', { root_id: 'd' }))
     const list = async (query: Partial<Parameters<typeof store.coordination.missions>[0]>) => {
       const { missions, next_cursor } = await store.coordination.missions({
-        org_id: 'org',
+        org_id: 'org_1',
         limit: 10,
         ...query,
       })

@@ -13,6 +13,7 @@ import { newSession, say } from './fixture.ts'
 const ORG = 'org_1'
 const KINDS = JSON.stringify(['input_required', 'governance_gate'])
 const MINUTE = 60_000
+const GATE = { id: 'gate', user_id: 'ann' }
 
 type Chosen = { scope?: 'own' | 'org'; kinds?: string; after_ms?: number }
 
@@ -24,7 +25,10 @@ export function defineNotices({ open, sql }: Bench): void {
       { id: ORG, name: 'Org' },
       { id: 'root', email: 'root@example.org', name: 'Root' },
     )
-    await sql(opened.place, "INSERT INTO organisations (id, name, created_at) VALUES ('org_2', 'Other', 0)")
+    await sql(
+      opened.place,
+      "INSERT INTO organisations (id, org_key, name, created_at) VALUES ('org_2', 2, 'Other', 0)",
+    )
     const rest = { password_hash: null, admin: false }
     for (const [id, org_id] of [
       ['ann', ORG],
@@ -150,21 +154,21 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await lease(store, 'two'), 'one holder at a time').toBe(0)
     clock.advance(MINUTE + 1)
     const epoch = await lease(store, 'two')
-    const beginAs = (attempts: number, by = epoch) => notifications.begin({ id: 'gate', attempts }, by)
+    const beginAs = (attempts: number, by = epoch) => notifications.begin({ ...GATE, attempts }, by)
     expect(await beginAs(0, old)).toBe(false)
     expect(await beginAs(0)).toBe(true)
     expect(await beginAs(0), 'as it was before').toBe(false)
-    expect(await notifications.settle('gate', { state: 'sent' }, old)).toBe(false)
+    expect(await notifications.settle(GATE, { state: 'sent' }, old)).toBe(false)
     expect(await notifications.due(10), 'found so by a later holder').toMatchObject([
       { state: 'sending', attempts: 1 },
     ])
     const next_at = clock.now() + 10
-    expect(await notifications.settle('gate', { state: 'due', next_at, error: 'no' }, epoch)).toBe(true)
+    expect(await notifications.settle(GATE, { state: 'due', next_at, error: 'no' }, epoch)).toBe(true)
     expect(await notifications.due(10)).toEqual([])
     expect(await beginAs(1), 'read while it was tried: it has its time by now').toBe(false)
     clock.advance(10)
     expect(await beginAs(1)).toBe(true)
-    expect(await notifications.settle('gate', { state: 'sent' }, epoch)).toBe(true)
+    expect(await notifications.settle(GATE, { state: 'sent' }, epoch)).toBe(true)
     expect(await beginAs(2)).toBe(false)
     expect(await notifications.list('ann', 10)).toMatchObject([{ state: 'sent', attempts: 2, error: null }])
     expect(await notifications.sent('ann', 'webhook', 1000)).toEqual({ count: 1, oldest: clock.now() })
@@ -177,8 +181,8 @@ export function defineNotices({ open, sql }: Bench): void {
     await plan(store, 'gate')
     expect(await notifications.redo('gate', 'ann'), 'it waits anyway').toBe(false)
     const epoch = await lease(store)
-    await notifications.begin({ id: 'gate', attempts: 0 }, epoch)
-    await notifications.settle('gate', { state: 'dead', error: 'no' }, epoch)
+    await notifications.begin({ ...GATE, attempts: 0 }, epoch)
+    await notifications.settle(GATE, { state: 'dead', error: 'no' }, epoch)
     clock.advance(10)
     expect(await notifications.redo('gate', 'root'), 'of another').toBe(false)
     expect(await notifications.due(10)).toEqual([])
@@ -186,7 +190,7 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await notifications.due(10)).toMatchObject([
       { id: 'gate', state: 'due', attempts: 0, error: null, next_at: clock.now() },
     ])
-    expect(await notifications.begin({ id: 'gate', attempts: 0 }, epoch)).toBe(true)
+    expect(await notifications.begin({ ...GATE, attempts: 0 }, epoch)).toBe(true)
   })
 
   test('an unconfirmed address gets no notification, and its code has limited attempts and an expiry', async () => {
@@ -224,8 +228,8 @@ export function defineNotices({ open, sql }: Bench): void {
     await raise(store, 'gate')
     await plan(store, 'gate')
     const epoch = await lease(store)
-    await store.notifications.begin({ id: 'gate', attempts: 0 }, epoch)
-    await store.notifications.settle('gate', { state: 'sent' }, epoch)
+    await store.notifications.begin({ ...GATE, attempts: 0 }, epoch)
+    await store.notifications.settle(GATE, { state: 'sent' }, epoch)
     clock.advance(MINUTE)
     await store.notifications.prune(MINUTE)
     expect(await freshOf(store)).toEqual([])

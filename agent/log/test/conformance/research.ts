@@ -31,11 +31,25 @@ const source = (number: number, more: Partial<NewSource> = {}): RowChange => ({
   },
 })
 
+const mission: RowChange = {
+  do: 'mission.add',
+  mission: {
+    mission_id: 'run',
+    session_id: 'a',
+    org_id: 'org_1',
+    created_by: 'user_1',
+    created_by_kind: 'user',
+    kind: 'research',
+    definition: { description: 'd', rubric: 'r', max_iterations: 2 },
+  },
+}
+
 export function defineResearch({ open }: Bench): void {
   async function openTwo() {
     const opened = await open()
     await opened.store.createSession(newSession('a'))
     await opened.store.createSession(newSession('b'))
+    await opened.store.commit({ session_id: 'a', events: [], rows: [mission] })
     return opened
   }
   const act = (store: LogStore, session_id: string, ...rows: RowChange[]) =>

@@ -218,7 +218,11 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
         }),
       ),
     ).toBe(1)
-    const begun = await Promise.all(stores.map(store => store.accounts.beginIdempotent('k', 'p', 'body')))
+    const begun = await Promise.all(
+      stores.map(store =>
+        store.accounts.beginIdempotent({ org_id: 'org_1', principal_id: 'p', key: 'k' }, 'body'),
+      ),
+    )
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
 

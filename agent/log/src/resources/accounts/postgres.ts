@@ -3,8 +3,18 @@
  * need no lock between them.
  */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from './times.ts'
-import type { AccountResource, AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from './row.ts'
-import type { PostgresDeps } from '../../engine/resource.ts'
+import {
+  type AccountResource,
+  type AccountStore,
+  type IdempotencyKey,
+  type LoginRow,
+  type ServiceAccountRow,
+  type ShareRow,
+  toShare,
+  type UserRow,
+} from './row.ts'
+import { addOrganisation, orgNamed, orgOf } from '../../engine/directory.ts'
+import type { Keyed, PostgresDeps } from '../../engine/resource.ts'
 import type { Rows, Statement, Value } from '../../postgres/connections.ts'
 
 const S = <const T extends Record<string, string>>(texts: T): { [K in keyof T]: Statement } =>
@@ -12,10 +22,14 @@ const S = <const T extends Record<string, string>>(texts: T): { [K in keyof T]: 
     Object.entries(texts).map(([name, text]) => [name, { name: `account_${name}`, text }]),
   ) as { [K in keyof T]: Statement }
 
+const OF_KEY = `org_key = ${orgNamed('$1')} AND principal_id = $2 AND key = $3`
+
 const SQL = S({
   lockFirst: 'SELECT pg_advisory_xact_lock(hashtext(current_schema()), 1)',
   firstAdmin: 'SELECT * FROM users WHERE admin AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
-  addOrg: 'INSERT INTO organisations (id, name, created_at) VALUES ($1, $2, $3)',
+  addOrg: addOrganisation('$1', '$2', '$3::bigint'),
+  // It has its id as its name if a session came first.
+  nameOrg: `UPDATE organisations SET name = $2 WHERE id = $1 RETURNING id`,
   addUser: `
     INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -55,8 +69,8 @@ const SQL = S({
   addLink: 'INSERT INTO login_links (sha256, user_id, expires_at) VALUES ($1, $2, $3)',
   useLink: 'DELETE FROM login_links WHERE sha256 = $1 RETURNING user_id, expires_at',
   addShare: `
-    INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6)`,
+    INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at, org_key)
+    VALUES ($1, $2, $3, $4, $5, $6, ${orgOf('session', '$3')})`,
   share: 'SELECT * FROM share_links WHERE token_sha256 = $1',
   shares: 'SELECT * FROM share_links WHERE session_id = $1 ORDER BY created_at, id',
   revokeShare: `
@@ -64,21 +78,22 @@ const SQL = S({
     SET revoked_at = $3
     WHERE session_id = $1 AND id = $2 AND revoked_at IS NULL
     RETURNING id`,
-  dropAnswers: 'DELETE FROM idempotent_answers WHERE created_at <= $1',
+  dropAnswers: `DELETE FROM idempotent_answers WHERE org_key = ${orgNamed('$1')} AND created_at <= $2`,
   hold: `
-    INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at)
-    VALUES ($1, $2, $3, $4)
+    INSERT INTO idempotent_answers (org_key, principal_id, key, body_sha256, created_at)
+    VALUES (${orgNamed('$1')}, $2, $3, $4, $5)
     ON CONFLICT DO NOTHING
     RETURNING key`,
-  answer: 'SELECT body_sha256, status, body FROM idempotent_answers WHERE principal_id = $1 AND key = $2',
+  answer: `SELECT body_sha256, status, body FROM idempotent_answers WHERE ${OF_KEY}`,
   retake: `
-    UPDATE idempotent_answers
-    SET created_at = $4
-    WHERE principal_id = $1 AND key = $2 AND body_sha256 = $3 AND status IS NULL AND created_at <= $5
+    UPDATE idempotent_answers SET created_at = $5
+    WHERE ${OF_KEY} AND body_sha256 = $4 AND status IS NULL AND created_at <= $6
     RETURNING key`,
-  finish: 'UPDATE idempotent_answers SET status = $3, body = $4 WHERE principal_id = $1 AND key = $2',
-  drop: 'DELETE FROM idempotent_answers WHERE principal_id = $1 AND key = $2 AND status IS NULL',
+  finish: `UPDATE idempotent_answers SET status = $4, body = $5 WHERE ${OF_KEY}`,
+  drop: `DELETE FROM idempotent_answers WHERE ${OF_KEY} AND status IS NULL`,
 })
+
+const keyValues = ({ org_id, principal_id, key }: IdempotencyKey): string[] => [org_id, principal_id, key]
 
 function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
   /** For idempotent statements, which may be repeated. */
@@ -104,7 +119,8 @@ function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
         if (found !== undefined) return found as UserRow
         const at = now()
         const user = { ...admin, org_id: org.id, admin: true, password_hash: null }
-        await ask(SQL.addOrg, [org.id, org.name, at])
+        while ((await ask(SQL.nameOrg, [org.id, org.name])).length === 0)
+          await ask(SQL.addOrg, [org.id, org.name, at])
         await ask(SQL.addUser, userValues(user, at))
         return { ...user, created_at: at, disabled_at: null }
       }),
@@ -172,29 +188,30 @@ function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
       await write(SQL.addShare, [id, token_sha256, session_id, created_by, at, expires_at])
       return { ...row, created_at: at, revoked_at: null }
     },
-    findShare: tokenSha256 => one<ShareRow>(again(SQL.share, [tokenSha256])),
-    listShares: async sessionId => (await again(SQL.shares, [sessionId])) as ShareRow[],
+    findShare: async tokenSha256 =>
+      toShare((await again(SQL.share, [tokenSha256]))[0] as Keyed<ShareRow> | undefined),
+    listShares: async sessionId =>
+      ((await again(SQL.shares, [sessionId])) as Keyed<ShareRow>[]).flatMap(row => toShare(row) ?? []),
     revokeShare: async (sessionId, id, at) => (await write(SQL.revokeShare, [sessionId, id, at])).length > 0,
-    async beginIdempotent(key, principalId, bodySha256) {
+    async beginIdempotent(key, bodySha256) {
       const at = now()
-      await again(SQL.dropAnswers, [at - IDEMPOTENCY_MS])
+      const own = keyValues(key)
+      await again(SQL.dropAnswers, [key.org_id, at - IDEMPOTENCY_MS])
       for (;;) {
-        if ((await write(SQL.hold, [principalId, key, bodySha256, at])).length > 0) return null
+        if ((await write(SQL.hold, [...own, bodySha256, at])).length > 0) return null
         // If several find it abandoned, one gets it: the others see its changed time.
-        if (
-          (await write(SQL.retake, [principalId, key, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0
-        )
+        if ((await write(SQL.retake, [...own, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0)
           return { body_sha256: bodySha256, status: null, body: null, abandoned: true }
         const found = await one<{ body_sha256: string; status: number | null; body: string | null }>(
-          again(SQL.answer, [principalId, key]),
+          again(SQL.answer, own),
         )
         // It was deleted in between, so the key is free again.
         if (found !== null) return found
       }
     },
-    finishIdempotent: async (key, principalId, status, body) =>
-      void (await again(SQL.finish, [principalId, key, status, body])),
-    dropIdempotent: async (key, principalId) => void (await again(SQL.drop, [principalId, key])),
+    finishIdempotent: async (key, status, body) =>
+      void (await again(SQL.finish, [...keyValues(key), status, body])),
+    dropIdempotent: async key => void (await again(SQL.drop, keyValues(key))),
   }
 }
 

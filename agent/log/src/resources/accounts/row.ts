@@ -1,6 +1,6 @@
 /** Organisations, users, service accounts and their logins, for every implementation of the store. */
 
-import type { Resource } from '../../engine/resource.ts'
+import type { Keyed, Resource } from '../../engine/resource.ts'
 
 export type UserRow = {
   id: string
@@ -46,6 +46,9 @@ export type ShareRow = {
   revoked_at: number | null
 }
 
+/** An Idempotency-Key belongs to the principal that sent it. */
+export type IdempotencyKey = { org_id: string; principal_id: string; key: string }
+
 /** Organisations, users, service accounts and their logins. Secrets are stored as hashes only. */
 export interface AccountStore {
   /** First start: creates an organisation with an administrator, unless there is one. */
@@ -89,12 +92,18 @@ export interface AccountStore {
    * belongs to a request that died: it is claimed again, and the result says `abandoned`.
    */
   beginIdempotent(
-    key: string,
-    principalId: string,
+    key: IdempotencyKey,
     bodySha256: string,
   ): Promise<{ body_sha256: string; status: number | null; body: string | null; abandoned?: true } | null>
-  finishIdempotent(key: string, principalId: string, status: number, body: string): Promise<void>
-  dropIdempotent(key: string, principalId: string): Promise<void>
+  finishIdempotent(key: IdempotencyKey, status: number, body: string): Promise<void>
+  dropIdempotent(key: IdempotencyKey): Promise<void>
+}
+
+/** Null if there is none. */
+export const toShare = (row: Keyed<ShareRow> | undefined): ShareRow | null => {
+  if (row === undefined) return null
+  const { org_key: _, ...share } = row
+  return share
 }
 
 export type AccountResource = Resource<never, object, never, AccountStore>

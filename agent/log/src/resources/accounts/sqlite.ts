@@ -1,8 +1,18 @@
 /** Accounts on the embedded store: reads run on the main thread's connection, writes on the writer's. */
-import type { SqliteDeps } from '../../engine/resource.ts'
+import { addOrganisation, orgNamed, orgOf } from '../../engine/directory.ts'
+import type { Keyed, SqliteDeps } from '../../engine/resource.ts'
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from './times.ts'
 import type { Db } from '../../sqlite/adapter.ts'
-import type { AccountResource, AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from './row.ts'
+import {
+  type AccountResource,
+  type AccountStore,
+  type IdempotencyKey,
+  type LoginRow,
+  type ServiceAccountRow,
+  type ShareRow,
+  toShare,
+  type UserRow,
+} from './row.ts'
 
 type Begun = Awaited<ReturnType<AccountStore['beginIdempotent']>>
 type StoredUser = Omit<UserRow, 'admin'> & { admin: number }
@@ -30,8 +40,9 @@ function accountReads(db: Db) {
     listServiceAccounts: (orgId: string) =>
       (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),
     getLogin: (id: string) => one<LoginRow>(login.get(id)),
-    findShare: (tokenSha256: string) => one<ShareRow>(share.get(tokenSha256)),
-    listShares: (sessionId: string) => (shares.all(sessionId) as ShareRow[]).map(row => ({ ...row })),
+    findShare: (tokenSha256: string) => toShare(share.get(tokenSha256) as Keyed<ShareRow> | undefined),
+    listShares: (sessionId: string) =>
+      (shares.all(sessionId) as Keyed<ShareRow>[]).flatMap(row => toShare(row) ?? []),
   }
 }
 
@@ -40,7 +51,8 @@ function accountWrites(db: Db) {
   const firstAdmin = db.prepare(
     'SELECT id FROM users WHERE admin = 1 AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
   )
-  const addOrg = db.prepare('INSERT INTO organisations (id, name, created_at) VALUES (?, ?, ?)')
+  const addOrg = db.prepare(addOrganisation('?1', '?2', '?3'))
+  const nameOrg = db.prepare(`UPDATE organisations SET name = ? WHERE id = ?`)
   const addUser = db.prepare(`
     INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)`)
@@ -69,24 +81,21 @@ function accountWrites(db: Db) {
   const addLink = db.prepare('INSERT INTO login_links (sha256, user_id, expires_at) VALUES (?, ?, ?)')
   const useLink = db.prepare('DELETE FROM login_links WHERE sha256 = ? RETURNING user_id, expires_at')
   const dropLinks = db.prepare('DELETE FROM login_links WHERE expires_at <= ?')
-  const dropAnswers = db.prepare('DELETE FROM idempotent_answers WHERE created_at <= ?')
-  const answer = db.prepare(
-    'SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE principal_id = ? AND key = ?',
-  )
-  const hold = db.prepare(
-    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES (?, ?, ?, ?)',
-  )
-  const retake = db.prepare('UPDATE idempotent_answers SET created_at = ? WHERE principal_id = ? AND key = ?')
-  const finish = db.prepare(
-    'UPDATE idempotent_answers SET status = ?, body = ? WHERE principal_id = ? AND key = ?',
-  )
-  const drop = db.prepare(
-    'DELETE FROM idempotent_answers WHERE principal_id = ? AND key = ? AND status IS NULL',
-  )
+  const OF_KEY = `org_key = ${orgNamed('?1')} AND principal_id = ?2 AND key = ?3`
+  const dropAnswers = db.prepare(`
+    DELETE FROM idempotent_answers WHERE org_key = ${orgNamed('?1')} AND created_at <= ?2`)
+  const answer = db.prepare(`
+    SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE ${OF_KEY}`)
+  const hold = db.prepare(`
+    INSERT INTO idempotent_answers (org_key, principal_id, key, body_sha256, created_at)
+    VALUES (${orgNamed('?1')}, ?2, ?3, ?4, ?5)`)
+  const retake = db.prepare(`UPDATE idempotent_answers SET created_at = ?4 WHERE ${OF_KEY}`)
+  const finish = db.prepare(`UPDATE idempotent_answers SET status = ?4, body = ?5 WHERE ${OF_KEY}`)
+  const drop = db.prepare(`DELETE FROM idempotent_answers WHERE ${OF_KEY} AND status IS NULL`)
 
   const addShare = db.prepare(`
-    INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?)`)
+    INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at, org_key)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ${orgOf('session', '?3')})`)
   const revokeShare = db.prepare(
     'UPDATE share_links SET revoked_at = ? WHERE session_id = ? AND id = ? AND revoked_at IS NULL',
   )
@@ -107,6 +116,8 @@ function accountWrites(db: Db) {
       const found = firstAdmin.get()
       if (found !== undefined) return reads.getUser(String(found['id'])) as UserRow
       addOrg.run(org.id, org.name, at)
+      // It has its id as its name if a session came first.
+      nameOrg.run(org.name, org.id)
       return createUser(at, { ...admin, org_id: org.id, admin: true, password_hash: null })
     },
     createUser,
@@ -158,9 +169,9 @@ function accountWrites(db: Db) {
     },
     revokeShare: (_at: number, sessionId: string, id: string, when: number): boolean =>
       changed(revokeShare.run(when, sessionId, id)),
-    beginIdempotent(at: number, key: string, principalId: string, bodySha256: string): Begun {
-      dropAnswers.run(at - IDEMPOTENCY_MS)
-      const found = answer.get(principalId, key) as
+    beginIdempotent(at: number, { org_id, principal_id, key }: IdempotencyKey, bodySha256: string): Begun {
+      dropAnswers.run(org_id, at - IDEMPOTENCY_MS)
+      const found = answer.get(org_id, principal_id, key) as
         { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined
       if (found !== undefined) {
         const { created_at, ...answered } = found
@@ -170,15 +181,22 @@ function accountWrites(db: Db) {
           created_at > at - IDEMPOTENCY_HOLD_MS
         )
           return answered
-        retake.run(at, principalId, key)
+        retake.run(org_id, principal_id, key, at)
         return { ...answered, abandoned: true }
       }
-      hold.run(principalId, key, bodySha256, at)
+      hold.run(org_id, principal_id, key, bodySha256, at)
       return null
     },
-    finishIdempotent: (_at: number, key: string, principalId: string, status: number, body: string): void =>
-      void finish.run(status, body, principalId, key),
-    dropIdempotent: (_at: number, key: string, principalId: string): void => void drop.run(principalId, key),
+    finishIdempotent(
+      _at: number,
+      { org_id, principal_id, key }: IdempotencyKey,
+      status: number,
+      body: string,
+    ): void {
+      finish.run(org_id, principal_id, key, status, body)
+    },
+    dropIdempotent: (_at: number, { org_id, principal_id, key }: IdempotencyKey): void =>
+      void drop.run(org_id, principal_id, key),
   }
 }
 
@@ -222,10 +240,9 @@ function createAccounts({ db, now, write: ask }: SqliteDeps): AccountStore {
     findShare: async tokenSha256 => reads.findShare(tokenSha256),
     listShares: async sessionId => reads.listShares(sessionId),
     revokeShare: (sessionId, id, at) => write('revokeShare', sessionId, id, at),
-    beginIdempotent: (key, principalId, bodySha256) => write('beginIdempotent', key, principalId, bodySha256),
-    finishIdempotent: (key, principalId, status, body) =>
-      write('finishIdempotent', key, principalId, status, body),
-    dropIdempotent: (key, principalId) => write('dropIdempotent', key, principalId),
+    beginIdempotent: (key, bodySha256) => write('beginIdempotent', key, bodySha256),
+    finishIdempotent: (key, status, body) => write('finishIdempotent', key, status, body),
+    dropIdempotent: key => write('dropIdempotent', key),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Artifacts on Postgres; changes run under the lock of their session. */
 import type { ArtifactSpec } from '@cairn/protocol'
+import { keyOf } from '../../engine/directory.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { Statement } from '../../postgres/connections.ts'
 import {
@@ -13,21 +14,23 @@ import {
 const ADD: Statement = {
   name: 'add_artifact',
   text: `
-    INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    INSERT INTO artifacts (org_key, session_key, number, artifact_id, name, kind, version, size, created_at,
+      spec)
+    SELECT $1, $2::bigint, coalesce(max(number), 0) + 1, $3, $4, $5, $6::bigint, $7::bigint, $8::bigint, $9
+    FROM artifacts WHERE org_key = $1 AND session_key = $2`,
 }
 const ARTIFACTS: Statement = {
   name: 'artifacts',
   text: `
     SELECT artifact_id, name, kind, version, size, created_at FROM artifacts
-    WHERE session_key = (SELECT key FROM sessions WHERE id = $1)
-    ORDER BY created_at, seq`,
+    WHERE (org_key, session_key) = ${keyOf('$1')}
+    ORDER BY created_at, number`,
 }
 const ARTIFACT: Statement = {
   name: 'artifact',
   text: `
     SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts
-    WHERE session_key = (SELECT key FROM sessions WHERE id = $1) AND artifact_id = $2`,
+    WHERE (org_key, session_key) = ${keyOf('$1')} AND artifact_id = $2`,
 }
 
 export const artifactsOnPostgres: Resource<ArtifactChange, ArtifactReads, EncodedArtifactChange>['postgres'] =
@@ -35,7 +38,7 @@ export const artifactsOnPostgres: Resource<ArtifactChange, ArtifactReads, Encode
     changes: {
       async 'artifact.add'(ask, { artifact, spec }, { row, at }) {
         const { artifact_id, name, kind, version, size } = artifact
-        await ask(ADD, [row.key, artifact_id, name, kind, version, size, at, spec])
+        await ask(ADD, [row.org_key, row.key, artifact_id, name, kind, version, size, at, spec])
       },
     },
 

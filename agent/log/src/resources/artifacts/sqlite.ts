@@ -1,5 +1,6 @@
 /** Artifacts on the embedded store. */
 import type { ArtifactSpec } from '@cairn/protocol'
+import { keyOf } from '../../engine/directory.ts'
 import type { Resource } from '../../engine/resource.ts'
 import {
   type ArtifactChange,
@@ -12,12 +13,14 @@ import {
 export const artifactsOnSqlite: Resource<ArtifactChange, ArtifactReads, EncodedArtifactChange>['sqlite'] = {
   changes(db) {
     const add = db.prepare(`
-      INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO artifacts (org_key, session_key, number, artifact_id, name, kind, version, size, created_at,
+        spec)
+      SELECT ?1, ?2, coalesce(max(number), 0) + 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM artifacts
+      WHERE org_key = ?1 AND session_key = ?2`)
     return {
       'artifact.add'({ artifact, spec }, { row, at }) {
         const { artifact_id, name, kind, version, size } = artifact
-        add.run(row.key, artifact_id, name, kind, version, size, at, spec)
+        add.run(row.org_key, row.key, artifact_id, name, kind, version, size, at, spec)
       },
     }
   },
@@ -25,11 +28,11 @@ export const artifactsOnSqlite: Resource<ArtifactChange, ArtifactReads, EncodedA
   reads(db) {
     const artifacts = db.prepare(`
       SELECT artifact_id, name, kind, version, size, created_at FROM artifacts
-      WHERE session_key = (SELECT key FROM sessions WHERE id = ?)
-      ORDER BY created_at, rowid`)
+      WHERE (org_key, session_key) = ${keyOf('?')}
+      ORDER BY created_at, number`)
     const artifact = db.prepare(`
       SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts
-      WHERE session_key = (SELECT key FROM sessions WHERE id = ?) AND artifact_id = ?`)
+      WHERE (org_key, session_key) = ${keyOf('?')} AND artifact_id = ?`)
     return {
       listArtifacts: sessionId =>
         (artifacts.all(sessionId) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),

@@ -3,7 +3,7 @@
  * have read the board: `board.add` is rejected if another session has written since.
  */
 import { redactJson } from '../../engine/redact-json.ts'
-import type { Resource } from '../../engine/resource.ts'
+import type { Keyed, Resource } from '../../engine/resource.ts'
 
 export const NOTE_TYPES = ['FACT', 'FAIL', 'CLAIM', 'RESULT'] as const
 export type NoteType = (typeof NOTE_TYPES)[number]
@@ -56,6 +56,8 @@ export type BoardChange = {
 export const seqAfter = ({ last_seq, notes, renew }: BoardChange): number =>
   last_seq + Math.max(notes.length, renew.length > 0 ? 1 : 0)
 export const noteId = (seq: number): string => `n${seq}`
+
+export const toNote = ({ org_key: _, ...note }: Keyed<BoardNote>): BoardNote => note
 
 export const boardChanges: Resource<BoardChange, BoardReads>['changes'] = {
   'board.add': {

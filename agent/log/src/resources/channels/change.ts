@@ -19,9 +19,9 @@ type Guards = {
 }
 
 export const channelGuards: Guards = {
-  'channel.accept': ({ seq }, { row, first }) => ({
+  'channel.accept': ({ connection_id, seq }, { row, first }) => ({
     name: 'acceptInbound',
-    values: [seq, row.id, first],
+    values: [connection_id, seq, row.id, first],
     refusing: () =>
       new Refusing('already_accepted', `[commit] inbound row ${seq} was already processed`, row),
   }),

@@ -83,42 +83,61 @@ const ITS_ROWS: readonly ConnectionStatement[] = [
   'deleteItsSenders',
   'deleteItsVisitors',
   'deleteItsConversations',
+  // Last: the others find the organisation by it.
+  'deleteItsEntry',
 ]
 
-export const createConnectionStore = (
-  { ask, all, one, act, did }: Asking<ChannelStatement>,
-  now: () => number,
-): ConnectionStore => ({
-  putConnection: ({ id, org_id, name, platform, service_account_id }) =>
-    act('putConnection', id, org_id, name, platform, service_account_id),
-  createConnection: ({ id, org_id, name, platform, service_account_id, settings, sealed_secrets }) =>
-    did('createConnection', id, org_id, name, platform, service_account_id, settings, sealed_secrets, now()),
-  changeConnection: (id, revision, { settings, sealed_secrets }) =>
-    did('changeConnection', id, revision, settings, sealed_secrets),
-  async deleteConnection(id, origin) {
-    if (!(await did('deleteConnection', id, origin))) return false
-    for (const statement of ITS_ROWS) await act(statement, id)
-    return true
-  },
-  enableConnection: id => act('enableConnection', id, now()),
-  disableConnection: id => act('disableConnection', id, now()),
-  getConnection: id => one('connection', id),
-  listConnections: orgId => all('connections', orgId),
-  standingConnections: orgId => all('standingConnections', orgId),
-  setConnection: (id, state, error) =>
-    act('setConnection', id, state, error, error === null ? null : now(), now()),
-  refuseConnection: (id, sha256) => act('refuseConnection', id, sha256),
-  async connectionFigures(id) {
-    const [row] = await ask('connectionFigures', [id])
-    const at = (key: string): number | null =>
-      row?.[key] === null || row?.[key] === undefined ? null : Number(row[key])
-    return {
-      dead: at('dead') ?? 0,
-      last_in: at('last_in'),
-      last_out: at('last_out'),
-      waiting_since: at('waiting_since'),
-    }
-  },
-  recoverConnection: id => act('recoverConnection', id, now()),
-  saveCursor: (id, cursor) => act('saveCursor', id, cursor),
-})
+/** Creates the organisation unless it exists: the store may know it by name alone. */
+export async function ensureOrganisation(
+  { ask, act }: Asking<ChannelStatement>,
+  orgId: string,
+  at: number,
+): Promise<void> {
+  while ((await ask('findOrganisation', [orgId])).length === 0) await act('putOrganisation', orgId, at)
+}
+
+export function createConnectionStore(asking: Asking<ChannelStatement>, now: () => number): ConnectionStore {
+  const { ask, all, one, act, did } = asking
+  return {
+    async putConnection({ id, org_id, name, platform, service_account_id }) {
+      await ensureOrganisation(asking, org_id, now())
+      await act('putConnection', id, org_id, name, platform, service_account_id)
+      await act('enterConnection', id, org_id)
+    },
+    async createConnection({ id, org_id, name, platform, service_account_id, settings, sealed_secrets }) {
+      await ensureOrganisation(asking, org_id, now())
+      const given = [id, org_id, name, platform, service_account_id, settings, sealed_secrets, now()]
+      if (!(await did('createConnection', ...given))) return false
+      await act('enterConnection', id, org_id)
+      return true
+    },
+    changeConnection: (id, revision, { settings, sealed_secrets }) =>
+      did('changeConnection', id, revision, settings, sealed_secrets),
+    async deleteConnection(id, origin) {
+      if (!(await did('deleteConnection', id, origin))) return false
+      for (const statement of ITS_ROWS) await act(statement, id)
+      return true
+    },
+    enableConnection: id => act('enableConnection', id, now()),
+    disableConnection: id => act('disableConnection', id, now()),
+    getConnection: id => one('connection', id),
+    listConnections: orgId => all('connections', orgId),
+    standingConnections: orgId => all('standingConnections', orgId),
+    setConnection: (id, state, error) =>
+      act('setConnection', id, state, error, error === null ? null : now(), now()),
+    refuseConnection: (id, sha256) => act('refuseConnection', id, sha256),
+    async connectionFigures(id) {
+      const [row] = await ask('connectionFigures', [id])
+      const at = (key: string): number | null =>
+        row?.[key] === null || row?.[key] === undefined ? null : Number(row[key])
+      return {
+        dead: at('dead') ?? 0,
+        last_in: at('last_in'),
+        last_out: at('last_out'),
+        waiting_since: at('waiting_since'),
+      }
+    },
+    recoverConnection: id => act('recoverConnection', id, now()),
+    saveCursor: (id, cursor) => act('saveCursor', id, cursor),
+  }
+}

@@ -73,6 +73,9 @@ export type InboundRow = {
   event_id: number | null
 }
 
+/** An inbound row: rows are numbered within their connection. */
+export type InboundId = Pick<InboundRow, 'connection_id' | 'seq'>
+
 /**
  * planned   an automatic reply that is not sent yet
  * sending   written before the call; for a later holder of the lease, the outcome is unknown
@@ -137,7 +140,7 @@ export type ChannelFence = { connection_id: string; epoch: number }
 /** Channel changes within a commit. */
 export type ChannelChange =
   /** Rejected with `already_accepted` unless the inbound row is still waiting. */
-  | { do: 'channel.accept'; seq: number }
+  | ({ do: 'channel.accept' } & InboundId)
   /** Rejected with `route_moved` unless this is the newest session of its conversation. */
   | { do: 'channel.route' }
   /**
@@ -151,11 +154,11 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   receive(row: NewInbound): Promise<number | null>
   /** The oldest waiting row of every conversation, if it is due. */
   nextInbound(connectionId: string, limit: number): Promise<InboundRow[]>
-  getInbound(seq: number): Promise<InboundRow | null>
+  getInbound(connectionId: string, seq: number): Promise<InboundRow | null>
   inboundOf(connectionId: string, eventKey: string): Promise<InboundRow | null>
   /** Only changes a waiting row. */
-  dropInbound(seq: number, reason: string): Promise<void>
-  retryInbound(seq: number, afterMs: number, reason: string): Promise<void>
+  dropInbound(row: InboundId, reason: string): Promise<void>
+  retryInbound(row: InboundId, afterMs: number, reason: string): Promise<void>
   /** Counts the sender's rows up to this one, within the time before it was received. */
   countInbound(row: InboundRow, withinMs: number): Promise<number>
   /** The sender's previous message in that conversation, if it was accepted. */
@@ -231,7 +234,8 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   pruneDeliveries(connectionId: string, olderThanMs: number): Promise<void>
 
   putPrompt(prompt: Omit<ChannelPrompt, 'closed_at'>): Promise<void>
-  getPrompt(id: string): Promise<ChannelPrompt | null>
+  /** Finds a prompt of that connection's organisation. */
+  getPrompt(connectionId: string, id: string): Promise<ChannelPrompt | null>
   promptOfItem(itemId: string): Promise<ChannelPrompt | null>
   /** The inbox item that an event created. */
   itemOf(sessionId: string, eventId: number): Promise<string | null>

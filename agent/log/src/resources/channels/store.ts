@@ -2,7 +2,7 @@
 import { type Asking as AskingFor, createAsking, onBothStores } from '../../engine/named-sql.ts'
 import type { AskNamed } from '../../engine/resource.ts'
 import { channelGuards } from './change.ts'
-import { type ConnectionStore, createConnectionStore } from './connections.ts'
+import { type ConnectionStore, createConnectionStore, ensureOrganisation } from './connections.ts'
 import type { ChannelChange, ChannelFence, ChannelStore, DeliveryId } from './row.ts'
 import { CHANNEL_SQL, type ChannelStatement } from './sql.ts'
 
@@ -39,16 +39,20 @@ type Arriving =
   | 'lastInbound'
   | 'pruneInbound'
 /** Inbound events. */
-const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<ChannelStore, Arriving> => ({
+const arriving = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<ChannelStore, Arriving> => ({
   async receive({ connection_id, event_key, conversation_key, sender, body }) {
-    const [row] = await ask('receive', [connection_id, event_key, conversation_key, sender, body, now()])
-    return row === undefined ? null : Number(row['seq'])
+    if ((await one('inboundOf', connection_id, event_key)) !== null) return null
+    const [counted] = await ask('countReceived', [connection_id])
+    const seq = Number(counted?.['inbound_seq'])
+    const given = [connection_id, event_key, conversation_key, sender, body, now(), seq]
+    return (await did('receive', ...given)) ? seq : null
   },
   nextInbound: (connectionId, limit) => all('nextInbound', connectionId, now(), limit),
-  getInbound: seq => one('inbound', seq),
+  getInbound: (connectionId, seq) => one('inbound', connectionId, seq),
   inboundOf: (connectionId, eventKey) => one('inboundOf', connectionId, eventKey),
-  dropInbound: (seq, reason) => act('dropInbound', seq, reason),
-  retryInbound: (seq, afterMs, reason) => act('retryInbound', seq, now() + afterMs, reason),
+  dropInbound: ({ connection_id, seq }, reason) => act('dropInbound', connection_id, seq, reason),
+  retryInbound: ({ connection_id, seq }, afterMs, reason) =>
+    act('retryInbound', connection_id, seq, now() + afterMs, reason),
   async countInbound({ connection_id, sender, received_at, seq }, withinMs) {
     const [row] = await ask('countInbound', [connection_id, sender, received_at - withinMs, seq])
     return Number(row?.['count'])
@@ -71,41 +75,48 @@ type Speaking =
   | 'putPairing'
   | 'usePairing'
 /** Senders. */
-const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<ChannelStore, Speaking> => ({
-  async seeSender(connectionId, platformUserId, name) {
-    const [row] = await all<Awaited<ReturnType<ChannelStore['seeSender']>>>(
-      'seeSender',
-      connectionId,
-      platformUserId,
-      name,
-      now(),
-    )
-    if (row === undefined) throw new Error('[seeSender] the store answered without the row it wrote')
-    return row
-  },
-  listSenders: (connectionId, limit) => all('senders', connectionId, limit),
-  judgeSender: (connectionId, platformUserId, verdict) =>
-    did('judgeSender', connectionId, platformUserId, verdict),
-  tellSender: (connectionId, platformUserId, withinMs) =>
-    did('tellSender', connectionId, platformUserId, now(), now() - withinMs),
-  async countWrongCode(connectionId, platformUserId, withinMs) {
-    const [row] = await ask('countWrongCode', [connectionId, platformUserId, now(), now() - withinMs])
-    return Number(row?.['wrong_codes'] ?? 0)
-  },
+const speaking = (asking: Asking, now: () => number): Pick<ChannelStore, Speaking> => {
+  const { ask, all, one, act, did } = asking
+  return {
+    async seeSender(connectionId, platformUserId, name) {
+      const [row] = await all<Awaited<ReturnType<ChannelStore['seeSender']>>>(
+        'seeSender',
+        connectionId,
+        platformUserId,
+        name,
+        now(),
+      )
+      if (row === undefined) throw new Error('[seeSender] the store answered without the row it wrote')
+      return row
+    },
+    listSenders: (connectionId, limit) => all('senders', connectionId, limit),
+    judgeSender: (connectionId, platformUserId, verdict) =>
+      did('judgeSender', connectionId, platformUserId, verdict),
+    tellSender: (connectionId, platformUserId, withinMs) =>
+      did('tellSender', connectionId, platformUserId, now(), now() - withinMs),
+    async countWrongCode(connectionId, platformUserId, withinMs) {
+      const [row] = await ask('countWrongCode', [connectionId, platformUserId, now(), now() - withinMs])
+      return Number(row?.['wrong_codes'] ?? 0)
+    },
 
-  findIdentity: ({ org_id, platform, workspace, platform_user_id }) =>
-    one('identity', org_id, platform, workspace, platform_user_id),
-  putIdentity: ({ id, org_id, platform, workspace, platform_user_id, user_id }) =>
-    act('putIdentity', id, org_id, platform, workspace, platform_user_id, user_id, now()),
-  listIdentities: userId => all('identities', userId),
-  deleteIdentity: (userId, id) => did('deleteIdentity', userId, id),
-  putPairing: ({ code_sha256, org_id, user_id, ttl_ms }) =>
-    act('putPairing', code_sha256, org_id, user_id, now() + ttl_ms),
-  async usePairing(orgId, codeSha256, usedBy) {
-    const [row] = await ask('usePairing', [orgId, codeSha256, usedBy, now()])
-    return row === undefined ? null : String(row['user_id'])
-  },
-})
+    findIdentity: ({ org_id, platform, workspace, platform_user_id }) =>
+      one('identity', org_id, platform, workspace, platform_user_id),
+    async putIdentity({ id, org_id, platform, workspace, platform_user_id, user_id }) {
+      await ensureOrganisation(asking, org_id, now())
+      await act('putIdentity', id, org_id, platform, workspace, platform_user_id, user_id, now())
+    },
+    listIdentities: userId => all('identities', userId),
+    deleteIdentity: (userId, id) => did('deleteIdentity', userId, id),
+    async putPairing({ code_sha256, org_id, user_id, ttl_ms }) {
+      await ensureOrganisation(asking, org_id, now())
+      await act('putPairing', code_sha256, org_id, user_id, now() + ttl_ms)
+    },
+    async usePairing(orgId, codeSha256, usedBy) {
+      const [row] = await ask('usePairing', [orgId, codeSha256, usedBy, now()])
+      return row === undefined ? null : String(row['user_id'])
+    },
+  }
+}
 
 /** Conversations and outgoing parts. */
 const leaving = (
@@ -155,7 +166,7 @@ const leaving = (
 
   putPrompt: ({ id, session_id, kind, about, choices, event_id, part, item_id, shown_hash }) =>
     act('putPrompt', id, session_id, kind, about, choices, event_id, part, item_id, shown_hash),
-  getPrompt: id => one('prompt', id),
+  getPrompt: (connectionId, id) => one('prompt', connectionId, id),
   promptOfItem: itemId => one('promptOfItem', itemId),
   async itemOf(sessionId, eventId) {
     const [row] = await ask('itemOf', [sessionId, eventId])

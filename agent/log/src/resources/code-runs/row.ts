@@ -3,7 +3,7 @@
  * end, by the runner or by a stop, whichever comes first.
  */
 import { Refusing } from '../../engine/commit-rules.ts'
-import type { Resource } from '../../engine/resource.ts'
+import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 
 export type CodeRunState = 'running' | 'parked' | 'done'
@@ -42,6 +42,8 @@ export interface CodeRunReads {
   /** Newest first. */
   codeRuns(sessionId: string, limit: number): Promise<CodeRun[]>
 }
+
+export const toCodeRun = ({ org_key: _, ...run }: Keyed<CodeRun>): CodeRun => run
 
 // ---- guards
 // -----------------------------------------------------------------------------------------

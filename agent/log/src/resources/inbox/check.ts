@@ -3,7 +3,7 @@ import type { Resource } from '../../engine/resource.ts'
 import type { StoredItem } from './row.ts'
 
 const STRAY = `
-  SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key
+  SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.org_key = i.org_key AND s.key = i.session_key
   WHERE i.source_event_id NOT BETWEEN 1 AND s.last_id`
 
 export const inboxCheck: NonNullable<Resource<never, object>['check']> = {

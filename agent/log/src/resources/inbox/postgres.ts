@@ -1,4 +1,5 @@
 /** Inbox items on Postgres; changes run under the lock of their session. */
+import { addToDirectory, makeKey, orgNamed, orgOf } from '../../engine/directory.ts'
 import { page, parseCursor } from '../../engine/listing.ts'
 import type { Ask, ChangeContext, ChangedItem, PostgresDeps } from '../../engine/resource.ts'
 import { EXPIRES_WITH_STOP } from '../../engine/session-rows.ts'
@@ -26,17 +27,29 @@ const CHANGED_NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 const OPEN: Statement = {
   name: 'open_item',
   text: `
+    WITH entry AS (${addToDirectory('item', '$1', '$15')})
     INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status,
-      title, body, payload, private, tool_call_id, created_at, expires_at, changed_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW})
+      title, body, payload, private, tool_call_id, created_at, expires_at, changed_at, org_key, seq)
+    SELECT $1, $2::bigint, $3, $4, $5, $6::bigint, $7, 'pending', $8, $9, $10, $11, $12, $13::bigint,
+      $14::bigint, ${CHANGED_NOW}, $15,
+      greatest($16::bigint, (SELECT coalesce(max(seq), 0) + 1 FROM inbox_items WHERE org_key = $15))
+    FROM entry
     RETURNING id, changed_at`,
 }
-const ITEM: Statement = { name: 'item', text: `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = $1` }
+const ITEM: Statement = {
+  name: 'item',
+  text: `
+    SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE org_key = ${orgOf('item', '$1')} AND id = $1`,
+}
+const ITEM_TO_ANSWER: Statement = {
+  name: 'item_to_answer',
+  text: `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE org_key = $1 AND id = $2`,
+}
 const ITEM_OF_CALL: Statement = {
   name: 'item_of_call',
   text: `
     SELECT *, ${BESIDE_SQL} FROM inbox_items
-    WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3
+    WHERE org_key = $1 AND session_key = $2 AND tool_call_id = $3 AND kind = $4
     ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`,
 }
 const ANSWER: Statement = {
@@ -45,12 +58,12 @@ const ANSWER: Statement = {
     UPDATE inbox_items
     SET status = $1, decision = $2, responded_at = $3, decided_by = $4, decided_by_kind = $5,
       changed_at = ${CHANGED_NOW}
-    WHERE seq = $6 AND status = 'pending'
+    WHERE org_key = $6 AND id = $7 AND status = 'pending'
     RETURNING id, changed_at`,
 }
 const EXPIRE = `
     UPDATE inbox_items SET status = 'expired', decision = $1, responded_at = $2, changed_at = ${CHANGED_NOW}
-    WHERE session_key = $3 AND status = 'pending'`
+    WHERE org_key = $3 AND session_key = $4 AND status = 'pending'`
 const EXPIRE_ALL: Statement = { name: 'expire_items', text: `${EXPIRE} RETURNING id, changed_at` }
 const EXPIRE_WAITING: Statement = {
   name: 'expire_waiting_items',
@@ -60,7 +73,7 @@ const MARK_READ: Statement = {
   name: 'mark_read',
   text: `
     UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW}
-    WHERE id = $2
+    WHERE org_key = ${orgOf('item', '$2')} AND id = $2
     RETURNING *, ${BESIDE_SQL}`,
 }
 /** A pending item past its time counts as expired, without a write. */
@@ -78,7 +91,7 @@ async function answer(
 ): Promise<readonly ChangedItem[]> {
   const item = found as StoredItem | undefined
   if (item === undefined || !isOpen(item, row, at, status)) throw answered(row, what, item)
-  const values = [status, decision, at, by?.id ?? null, by?.kind ?? null, item.seq]
+  const values = [status, decision, at, by?.id ?? null, by?.kind ?? null, row.org_key, item.id]
   const changed = changedItems(await ask(ANSWER, values))
   if (changed.length === 0) throw answered(row, what, item)
   return changed
@@ -86,8 +99,8 @@ async function answer(
 
 export const inboxOnPostgres: InboxResource['postgres'] = {
   changes: {
-    'inbox.open': async (ask, { event, item }, { row, at, first }) =>
-      changedItems(
+    async 'inbox.open'(ask, { event, item }, { row, at, first }) {
+      const opened = changedItems(
         await ask(OPEN, [
           item.id,
           row.key,
@@ -103,21 +116,31 @@ export const inboxOnPostgres: InboxResource['postgres'] = {
           item.tool_call_id,
           at,
           item.expires_at,
+          row.org_key,
+          makeKey(at),
         ]),
-      ),
+      )
+      if (opened.length === 0) throw new Error(`[commit] inbox item ${item.id} exists already`)
+      return opened
+    },
     'inbox.answer': async (ask, { id, decision, status, decided_by: by }, context) =>
-      answer(ask, context, await ask(ITEM, [id]), { decision, status, by, what: `inbox item ${id}` }),
+      answer(ask, context, await ask(ITEM_TO_ANSWER, [context.row.org_key, id]), {
+        decision,
+        status,
+        by,
+        what: `inbox item ${id}`,
+      }),
     async 'inbox.answer_call'(ask, { tool_call_id, kind, decision, decided_by: by }, context) {
-      const found = await ask(ITEM_OF_CALL, [context.row.key, tool_call_id, kind])
+      const found = await ask(ITEM_OF_CALL, [context.row.org_key, context.row.key, tool_call_id, kind])
       const what = itemOfCall({ kind, tool_call_id })
       return answer(ask, context, found, { decision, status: 'responded', by, what })
     },
     'inbox.expire_all': async (ask, { decision }, { row, at }) =>
-      changedItems(await ask(EXPIRE_ALL, [decision, at, row.key])),
+      changedItems(await ask(EXPIRE_ALL, [decision, at, row.org_key, row.key])),
     'inbox.expire_waiting': async (ask, { decision }, { row, at }) =>
-      changedItems(await ask(EXPIRE_WAITING, [decision, at, row.key])),
+      changedItems(await ask(EXPIRE_WAITING, [decision, at, row.org_key, row.key])),
     async 'inbox.expire_call'(ask, { tool_call_id, kind, decision }, context) {
-      const found = await ask(ITEM_OF_CALL, [context.row.key, tool_call_id, kind])
+      const found = await ask(ITEM_OF_CALL, [context.row.org_key, context.row.key, tool_call_id, kind])
       const item = found[0] as StoredItem | undefined
       if (item === undefined || item.status === 'expired') return []
       const what = itemOfCall({ kind, tool_call_id })
@@ -152,15 +175,16 @@ function createList(db: PostgresDeps['db']) {
   return async (query: AnyInboxQuery, now: number): ReturnType<InboxReads['listInbox']> => {
     const values: Value[] = [query.limit + 1]
     const { where, add } = conditions(values)
-    if (query.org_id !== undefined) add(query.org_id, org => `org_id = ${org}`)
+    if (query.org_id !== undefined) add(query.org_id, org => `org_key = ${orgNamed(org)}`)
     add(parseCursor(query.cursor), before => `seq < ${before}`)
     if (query.created_by !== undefined) add(query.created_by, creator => `created_by = ${creator}`)
     if (query.session_id !== undefined)
-      add(query.session_id, session =>
-        query.descendants === true
-          ? `session_id IN (${descendantsSql(session)} SELECT id FROM below UNION SELECT ${session})`
-          : `session_id = ${session}`,
-      )
+      add(query.session_id, session => {
+        const own = `org_key = ${orgOf('session', session)}`
+        return query.descendants === true
+          ? `${own} AND session_id IN (${descendantsSql(session)} SELECT id FROM below UNION SELECT ${session})`
+          : `${own} AND session_id = ${session}`
+      })
     if (query.kind !== undefined) add([...query.kind], kind => `kind = ANY(${kind}::text[])`)
     if (query.status !== undefined) {
       values.push(now)

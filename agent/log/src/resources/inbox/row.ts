@@ -134,10 +134,13 @@ export type StoredItem = {
 
 /** Computed columns of an item: data of its session, and the root of the session's tree. */
 export const BESIDE_SQL = `
-  coalesce((SELECT l.root_id FROM links l WHERE l.child_id = inbox_items.session_id),
+  coalesce((SELECT l.root_id FROM links l
+    WHERE l.org_key = inbox_items.org_key AND l.child_id = inbox_items.session_id),
     inbox_items.session_id) AS root_session_id,
-    (SELECT s.agent FROM sessions s WHERE s.id = inbox_items.session_id) AS agent,
-    (SELECT s.title FROM sessions s WHERE s.id = inbox_items.session_id) AS session_title`
+    (SELECT s.agent FROM sessions s
+    WHERE s.org_key = inbox_items.org_key AND s.key = inbox_items.session_key) AS agent,
+    (SELECT s.title FROM sessions s
+    WHERE s.org_key = inbox_items.org_key AND s.key = inbox_items.session_key) AS session_title`
 
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))

@@ -1,9 +1,10 @@
 /** Inbox items on the embedded store. */
 import type { InboxItem } from '@cairn/protocol'
+import { addToDirectory, makeKey, orgNamed, orgOf } from '../../engine/directory.ts'
 import { page, parseCursor } from '../../engine/listing.ts'
 import type { ChangeContext } from '../../engine/resource.ts'
 import { EXPIRES_WITH_STOP } from '../../engine/session-rows.ts'
-import type { SqlValue, Statement } from '../../sqlite/adapter.ts'
+import type { Db, SqlValue, Statement } from '../../sqlite/adapter.ts'
 import { descendantsSql } from '../links/row.ts'
 import {
   answered,
@@ -20,30 +21,37 @@ import {
   toItemWithOwner,
 } from './row.ts'
 
-const ITEM = `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = ?`
+const ITEM = `
+  SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE org_key = ${orgOf('item', '?1')} AND id = ?1`
+
+function prepareChanges(db: Db) {
+  const open = db.prepare(`
+    INSERT INTO inbox_items (org_key, seq, id, session_key, session_id, org_id, created_by, source_event_id, kind, status,
+      title, body, payload, private, tool_call_id, created_at, expires_at)
+    VALUES (?1, max(?2, (SELECT coalesce(max(seq), 0) + 1 FROM inbox_items WHERE org_key = ?1)),
+      ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12, ?13, ?14, ?15, ?16)`)
+  const enter = db.prepare(addToDirectory('item', '?', '?'))
+  const item = db.prepare(`SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE org_key = ? AND id = ?`)
+  const ofCall = db.prepare(`
+    SELECT *, ${BESIDE_SQL} FROM inbox_items
+    WHERE org_key = ? AND session_key = ? AND tool_call_id = ? AND kind = ?
+    ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`)
+  const answerItem = db.prepare(`
+    UPDATE inbox_items
+    SET status = ?, decision = ?, responded_at = ?, decided_by = ?, decided_by_kind = ?
+    WHERE org_key = ? AND id = ? AND status = 'pending'
+    RETURNING id`)
+  const EXPIRE = `
+    UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ?
+    WHERE org_key = ? AND session_key = ? AND status = 'pending'`
+  const expireAll = db.prepare(`${EXPIRE} RETURNING id`)
+  const expireWaiting = db.prepare(`${EXPIRE} AND ${EXPIRES_WITH_STOP} RETURNING id`)
+  return { open, enter, item, ofCall, answerItem, expireAll, expireWaiting }
+}
 
 export const inboxOnSqlite: InboxResource['sqlite'] = {
   changes(db) {
-    const open = db.prepare(`
-      INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status,
-        title, body, payload, private, tool_call_id, created_at, expires_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)`)
-    const item = db.prepare(ITEM)
-    const ofCall = db.prepare(`
-      SELECT *, ${BESIDE_SQL} FROM inbox_items
-      WHERE session_key = ? AND tool_call_id = ? AND kind = ?
-      ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`)
-    const answerItem = db.prepare(`
-      UPDATE inbox_items
-      SET status = ?, decision = ?, responded_at = ?, decided_by = ?, decided_by_kind = ?
-      WHERE seq = ? AND status = 'pending'
-      RETURNING seq`)
-    const EXPIRE = `
-      UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ?
-      WHERE session_key = ? AND status = 'pending'`
-    const expireAll = db.prepare(`${EXPIRE} RETURNING id`)
-    const expireWaiting = db.prepare(`${EXPIRE} AND ${EXPIRES_WITH_STOP} RETURNING id`)
-
+    const { open, enter, item, ofCall, answerItem, expireAll, expireWaiting } = prepareChanges(db)
     function answer(
       { row, at }: ChangeContext,
       found: StoredItem | undefined,
@@ -52,14 +60,19 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
       if (
         found === undefined ||
         !isOpen(found, row, at, status) ||
-        answerItem.get(status, decision, at, by?.id ?? null, by?.kind ?? null, found.seq) === undefined
+        answerItem.get(status, decision, at, by?.id ?? null, by?.kind ?? null, row.org_key, found.id) ===
+          undefined
       )
         throw answered(row, what, found)
       return [found.id]
     }
     return {
       'inbox.open'({ event, item: opened }, { row, at, first }) {
+        if (enter.get(opened.id, row.org_key) === undefined)
+          throw new Error(`[commit] inbox item ${opened.id} exists already`)
         open.run(
+          row.org_key,
+          makeKey(at),
           opened.id,
           row.key,
           row.id,
@@ -78,20 +91,22 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
         return [opened.id]
       },
       'inbox.answer'({ id, decision, status, decided_by: by }, context) {
-        const found = item.get(id) as StoredItem | undefined
+        const found = item.get(context.row.org_key, id) as StoredItem | undefined
         return answer(context, found, { decision, status, by, what: `inbox item ${id}` })
       },
       'inbox.answer_call'({ tool_call_id, kind, decision, decided_by: by }, context) {
-        const found = ofCall.get(context.row.key, tool_call_id, kind) as StoredItem | undefined
+        const found = ofCall.get(context.row.org_key, context.row.key, tool_call_id, kind) as
+          StoredItem | undefined
         const what = itemOfCall({ kind, tool_call_id })
         return answer(context, found, { decision, status: 'responded', by, what })
       },
       'inbox.expire_all': ({ decision }, { row, at }) =>
-        expireAll.all(decision, at, row.key).map(({ id }) => String(id)),
+        expireAll.all(decision, at, row.org_key, row.key).map(({ id }) => String(id)),
       'inbox.expire_waiting': ({ decision }, { row, at }) =>
-        expireWaiting.all(decision, at, row.key).map(({ id }) => String(id)),
+        expireWaiting.all(decision, at, row.org_key, row.key).map(({ id }) => String(id)),
       'inbox.expire_call'({ tool_call_id, kind, decision }, context) {
-        const found = ofCall.get(context.row.key, tool_call_id, kind) as StoredItem | undefined
+        const found = ofCall.get(context.row.org_key, context.row.key, tool_call_id, kind) as
+          StoredItem | undefined
         if (found === undefined || found.status === 'expired') return []
         const what = itemOfCall({ kind, tool_call_id })
         return answer(context, found, { decision, status: 'expired', what })
@@ -101,7 +116,8 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
 
   writes(db, itemChanged) {
     const markRead = db.prepare(`
-      UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *, ${BESIDE_SQL}`)
+      UPDATE inbox_items SET read_at = coalesce(read_at, ?1)
+      WHERE org_key = ${orgOf('item', '?2')} AND id = ?2 RETURNING *, ${BESIDE_SQL}`)
     return {
       markRead(at: number, itemId: string): InboxItem | null {
         const row = markRead.get(at, itemId) as StoredItem | undefined
@@ -125,7 +141,7 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
       const where = ['seq < :before']
       const values: Record<string, SqlValue> = { before: parseCursor(query.cursor), limit: query.limit + 1 }
       if (query.org_id !== undefined) {
-        where.push('org_id = :org_id')
+        where.push(`org_key = ${orgNamed(':org_id')}`)
         values['org_id'] = query.org_id
       }
       if (query.created_by !== undefined) {
@@ -133,6 +149,7 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
         values['created_by'] = query.created_by
       }
       if (query.session_id !== undefined) {
+        where.push(`org_key = ${orgOf('session', ':session_id')}`)
         where.push(
           query.descendants === true
             ? `session_id IN (${descendantsSql(':session_id')} SELECT id FROM below UNION SELECT :session_id)`

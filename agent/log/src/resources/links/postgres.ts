@@ -1,4 +1,5 @@
 /** Links and trees on Postgres; changes run under the locks of their sessions and trees. */
+import { orgOf } from '../../engine/directory.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { Database, Rows, Statement } from '../../postgres/connections.ts'
 import {
@@ -21,48 +22,69 @@ const MAX_ROWS = 1000
 
 export const LOCK_TREES: Statement = {
   name: 'lock_trees',
-  text: `SELECT root_id FROM trees WHERE root_id = ANY($1::text[]) ORDER BY root_id FOR UPDATE`,
+  text: `
+    SELECT t.root_id FROM directory d JOIN trees t ON t.org_key = d.org_key AND t.root_id = d.id
+    WHERE d.kind = 'session' AND d.id = ANY($1::text[])
+    ORDER BY t.org_key, t.root_id FOR UPDATE OF t`,
 }
 const COUNT_OPEN: Statement = {
   name: 'count_open_links',
-  text: `SELECT count(*) AS count FROM links WHERE parent_id = $1 AND status = 'open' AND kind <> 'run'`,
+  text: `
+    SELECT count(*) AS count FROM links
+    WHERE org_key = $1 AND parent_id = $2 AND status = 'open' AND kind <> 'run'`,
 }
 const COUNT_SINCE: Statement = {
   name: 'count_links_since',
-  text: `SELECT count(*) AS count FROM links WHERE root_id = $1 AND opened_at > $2`,
+  text: `
+    SELECT count(*) AS count FROM links WHERE org_key = $1 AND root_id = $2 AND opened_at > $3`,
+}
+const SPAWNED_SINCE: Statement = {
+  name: 'spawned_since',
+  text: `
+    SELECT count(*) AS count FROM links
+    WHERE org_key = ${orgOf('session', '$1')} AND root_id = $1 AND opened_at > $2`,
 }
 const OPEN: Statement = {
   name: 'open_link',
   text: `
     INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt,
-      reserved_tokens, reserved_cost_usd, status, opened_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11)`,
+      reserved_tokens, reserved_cost_usd, status, opened_at, org_key)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12)`,
 }
 const SETTLE: Statement = {
   name: 'settle_link',
   text: `
     UPDATE links
     SET status = $1, cause = $2, input_tokens = $3, output_tokens = $4, cost_usd = $5, settled_at = $6
-    WHERE child_id = $7 AND status = 'open'
+    WHERE org_key = $8 AND child_id = $7 AND status = 'open'
     RETURNING child_id`,
 }
 const MARK: Statement = {
   name: 'mark_link',
-  text: `UPDATE links SET paused_by_parent = $1 WHERE child_id = $2`,
+  text: `UPDATE links SET paused_by_parent = $1 WHERE org_key = $2 AND child_id = $3`,
 }
-const VERSION: Statement = { name: 'tree_version', text: `SELECT version FROM trees WHERE root_id = $1` }
+const VERSION: Statement = {
+  name: 'tree_version',
+  text: `SELECT version FROM trees WHERE org_key = $1 AND root_id = $2`,
+}
 export const MOVE_TREE: Statement = {
   name: 'move_tree',
   text: `
-    INSERT INTO trees (root_id, version) VALUES ($1, 1)
-    ON CONFLICT (root_id) DO UPDATE SET version = trees.version + 1`,
+    INSERT INTO trees (org_key, root_id, version) VALUES ($1, $2, 1)
+    ON CONFLICT (org_key, root_id) DO UPDATE SET version = trees.version + 1`,
 }
-const LINKS: Statement = { name: 'links', text: `SELECT * FROM links WHERE child_id = ANY($1::text[])` }
+const LINKS: Statement = {
+  name: 'links',
+  text: `
+    SELECT l.* FROM directory d JOIN links l ON l.org_key = d.org_key AND l.child_id = d.id
+    WHERE d.kind = 'session' AND d.id = ANY($1::text[])`,
+}
 const CHILDREN: Statement = {
   name: 'links_of_parent',
   text: `
     SELECT * FROM links
-    WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') AND kind <> 'run'
+    WHERE org_key = ${orgOf('session', '$1')} AND parent_id = $1 AND (NOT $2::boolean OR status = 'open')
+      AND kind <> 'run'
     ORDER BY opened_at, child_id LIMIT $3`,
 }
 /** One statement, so that version and links are consistent. */
@@ -70,8 +92,9 @@ const TREE: Statement = {
   name: 'tree',
   text: `
     SELECT t.version, l.*
-    FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open'
-    WHERE t.root_id = $1
+    FROM trees t
+    LEFT JOIN links l ON l.org_key = t.org_key AND l.root_id = t.root_id AND l.status = 'open'
+    WHERE t.org_key = ${orgOf('session', '$1')} AND t.root_id = $1
     ORDER BY l.depth, l.opened_at, l.child_id`,
 }
 const PAGE = `($2::text[] IS NULL OR l.status = ANY($2::text[]))
@@ -79,20 +102,26 @@ const PAGE = `($2::text[] IS NULL OR l.status = ANY($2::text[]))
     ORDER BY l.opened_at DESC, l.child_id DESC LIMIT $5`
 const BELOW_ROOT: Statement = {
   name: 'links_below_root',
-  text: `SELECT l.* FROM links l WHERE l.root_id = $1 AND ${PAGE}`,
+  text: `
+    SELECT l.* FROM links l WHERE l.org_key = ${orgOf('session', '$1')} AND l.root_id = $1 AND ${PAGE}`,
 }
 const BELOW: Statement = {
   name: 'links_below',
-  text: `${descendantsSql('$1')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${PAGE}`,
+  text: `
+    ${descendantsSql('$1')}
+    SELECT l.* FROM below b JOIN links l ON l.org_key = b.org_key AND l.child_id = b.id WHERE ${PAGE}`,
 }
 const TREES: Statement = {
   name: 'trees_of_sessions',
   text: `
     SELECT w.id, coalesce(l.root_id, w.id) AS root_id, coalesce(l.depth, 0) AS depth,
-      (SELECT count(*) FROM links c
-       WHERE c.parent_id = w.id AND c.status = 'open' AND c.kind <> 'run') AS open_children,
-      (SELECT coalesce(sum(c.cost_usd), 0) FROM links c WHERE c.parent_id = w.id) AS children_cost_usd
-    FROM unnest($1::text[]) AS w (id) LEFT JOIN links l ON l.child_id = w.id`,
+      (SELECT count(*) FROM links c WHERE c.org_key = d.org_key AND c.parent_id = w.id
+         AND c.status = 'open' AND c.kind <> 'run') AS open_children,
+      (SELECT coalesce(sum(c.cost_usd), 0) FROM links c
+       WHERE c.org_key = d.org_key AND c.parent_id = w.id) AS children_cost_usd
+    FROM unnest($1::text[]) AS w (id)
+    LEFT JOIN directory d ON d.kind = 'session' AND d.id = w.id
+    LEFT JOIN links l ON l.org_key = d.org_key AND l.child_id = w.id`,
 }
 
 const toLinks = (rows: Rows): Link[] => rows.map(row => toLink(row as StoredLink))
@@ -109,34 +138,34 @@ export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
     async 'link.open'(ask, { link, max_open, max_total }, { row, at }) {
       // First: it locks the tree, even if that has no row yet, so that no other transaction counts at the
       // same time.
-      await ask(MOVE_TREE, [link.root_id])
+      await ask(MOVE_TREE, [row.org_key, link.root_id])
       // A run has its own tree: there is nothing to count.
       if (link.kind !== 'run') {
-        const [open] = await ask(COUNT_OPEN, [link.parent_id])
+        const [open] = await ask(COUNT_OPEN, [row.org_key, link.parent_id])
         if (Number(open?.['count']) >= max_open) throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
-        const [since] = await ask(COUNT_SINCE, [link.root_id, at - DAY_MS])
+        const [since] = await ask(COUNT_SINCE, [row.org_key, link.root_id, at - DAY_MS])
         if (Number(since?.['count']) >= max_total)
           throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
       }
       const { child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt } = link
       const { reserved_tokens = 0, reserved_cost_usd = 0 } = link
       const ties = [child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt]
-      await ask(OPEN, [...ties, reserved_tokens, reserved_cost_usd, at])
+      await ask(OPEN, [...ties, reserved_tokens, reserved_cost_usd, at, row.org_key])
     },
     async 'link.settle'(ask, change, { row, at }) {
       const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
       if (hasContinued(row, seen)) throw linkRefusals.goneOn(row, child_id)
       const used = [input_tokens, output_tokens, cost_usd]
-      const settled = await ask(SETTLE, [status, cause, ...used, at, child_id])
+      const settled = await ask(SETTLE, [status, cause, ...used, at, child_id, row.org_key])
       if (settled.length === 0) throw linkRefusals.settled(row, child_id)
-      await ask(MOVE_TREE, [root_id])
+      await ask(MOVE_TREE, [row.org_key, root_id])
     },
-    async 'link.mark'(ask, change) {
-      await ask(MARK, [change.paused_by_parent ? 1 : 0, change.child_id])
-      await ask(MOVE_TREE, [change.root_id])
+    async 'link.mark'(ask, change, { row }) {
+      await ask(MARK, [change.paused_by_parent ? 1 : 0, row.org_key, change.child_id])
+      await ask(MOVE_TREE, [row.org_key, change.root_id])
     },
     async 'tree.expect'(ask, change, { row }) {
-      const [tree] = await ask(VERSION, [change.root_id])
+      const [tree] = await ask(VERSION, [row.org_key, change.root_id])
       if (Number(tree?.['version'] ?? 0) !== change.version) throw linkRefusals.moved(row, change.root_id)
     },
   },
@@ -165,7 +194,7 @@ export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
       }
     },
     async spawnedSince(rootId, from) {
-      const [row] = await db.query(COUNT_SINCE, [rootId, from], { repeatable: true })
+      const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
       return Number(row?.['count'])
     },
   }),

@@ -8,6 +8,7 @@
  */
 import type { Session, WorkerKind, WorkerView } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
+import { orgOf } from '../../engine/directory.ts'
 import { Refusing } from '../../engine/commit-rules.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
@@ -169,10 +170,10 @@ export function linkPage(
 
 /** The ids of a session's descendants, as a table `below`; the syntax works on both stores. */
 export const descendantsSql = (id: string): string => `
-  WITH RECURSIVE below(id) AS (
-    SELECT child_id FROM links WHERE parent_id = ${id}
+  WITH RECURSIVE below(org_key, id) AS (
+    SELECT org_key, child_id FROM links WHERE org_key = ${orgOf('session', id)} AND parent_id = ${id}
     UNION
-    SELECT l.child_id FROM links l JOIN below b ON l.parent_id = b.id
+    SELECT l.org_key, l.child_id FROM links l JOIN below b ON l.org_key = b.org_key AND l.parent_id = b.id
   )`
 
 // ---- guards

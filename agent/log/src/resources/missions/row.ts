@@ -13,7 +13,7 @@ import type {
 import { isMissionOver } from '@cairn/protocol/words'
 import { Refusing } from '../../engine/commit-rules.ts'
 import { page } from '../../engine/listing.ts'
-import type { Resource } from '../../engine/resource.ts'
+import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 import { redactJson } from '../../engine/redact-json.ts'
 
@@ -105,7 +105,7 @@ export type MissionChange =
 
 export type StoredMission = Omit<Mission, 'definition' | 'state'> & { definition: string; state: string }
 
-export const toMission = (row: StoredMission): Mission => ({
+export const toMission = ({ org_key: _, ...row }: Keyed<StoredMission>): Mission => ({
   ...row,
   definition: JSON.parse(row.definition) as MissionDefinition,
   state: JSON.parse(row.state) as MissionState,

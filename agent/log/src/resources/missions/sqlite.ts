@@ -1,4 +1,5 @@
 /** Missions on the embedded store. */
+import { addToDirectory, makeKey, orgNamed, orgOf } from '../../engine/directory.ts'
 import { parseCursor } from '../../engine/listing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import { prepareMoveTree } from '../links/sqlite.ts'
@@ -13,48 +14,51 @@ import {
   toMission,
 } from './row.ts'
 
-const MISSION = `SELECT * FROM missions WHERE mission_id = ?`
-const UNDER_WAY = `SELECT * FROM missions WHERE session_id = ? AND ended_at IS NULL`
-
 export const missionsOnSqlite: Resource<MissionChange, MissionReads>['sqlite'] = {
   changes(db) {
-    const mission = db.prepare(MISSION)
-    const underWay = db.prepare(UNDER_WAY)
+    const mission = db.prepare(`SELECT * FROM missions WHERE org_key = ? AND mission_id = ?`)
+    const underWay = db.prepare(`
+      SELECT * FROM missions WHERE org_key = ? AND session_id = ? AND ended_at IS NULL`)
+    const enter = db.prepare(addToDirectory('mission', '?', '?'))
     const add = db.prepare(`
-      INSERT INTO missions (mission_id, session_id, org_id, created_by, created_by_kind, kind, definition,
+      INSERT INTO missions (org_key, key, mission_id, session_id, org_id, created_by, created_by_kind, kind, definition,
         status, iteration, state, created_at, ended_at)
-      VALUES (:mission_id, :session_id, :org_id, :created_by, :created_by_kind, :kind, :definition,
+      VALUES (:org_key,
+        max(:key, (SELECT coalesce(max(key), 0) + 1 FROM missions WHERE org_key = :org_key)), :mission_id, :session_id, :org_id, :created_by, :created_by_kind, :kind, :definition,
         :status, :iteration, :state, :created_at, :ended_at)`)
     const move = db.prepare(`
       UPDATE missions
       SET status = :status, iteration = :iteration, state = :state, ended_at = :ended_at
-      WHERE mission_id = :mission_id`)
+      WHERE org_key = :org_key AND mission_id = :mission_id`)
     const moveTree = prepareMoveTree(db)
     return {
       'mission.add'(change, { row, at }) {
         const { mission_id, session_id } = change.mission
-        if (mission.get(mission_id) !== undefined) throw missionRefusals.exists(row, mission_id)
-        const before = underWay.get(session_id) as StoredMission | undefined
+        if (enter.get(mission_id, row.org_key) === undefined) throw missionRefusals.exists(row, mission_id)
+        const before = underWay.get(row.org_key, session_id) as StoredMission | undefined
         if (before !== undefined) throw missionRefusals.underWay(row, before)
-        add.run(storedMission(change.mission, at))
-        moveTree(session_id)
+        add.run({ ...storedMission(change.mission, at), org_key: row.org_key, key: makeKey(at) })
+        moveTree(row.org_key, session_id)
       },
       'mission.move'(change, { row, at }) {
-        const found = mission.get(change.mission_id) as StoredMission | undefined
+        const found = mission.get(row.org_key, change.mission_id) as StoredMission | undefined
         const moved = found === undefined ? null : movedMission(found, change, at)
         if (moved === null) throw missionRefusals.moved(row, change.mission_id, found?.status)
-        move.run({ ...moved, mission_id: change.mission_id })
-        moveTree(change.root_id)
+        move.run({ ...moved, org_key: row.org_key, mission_id: change.mission_id })
+        moveTree(row.org_key, change.root_id)
       },
     }
   },
 
   reads(db) {
-    const mission = db.prepare(MISSION)
-    const underWay = db.prepare(UNDER_WAY)
+    const mission = db.prepare(`
+      SELECT * FROM missions WHERE org_key = ${orgOf('mission', '?1')} AND mission_id = ?1`)
+    const underWay = db.prepare(`
+      SELECT * FROM missions
+      WHERE org_key = ${orgOf('session', '?1')} AND session_id = ?1 AND ended_at IS NULL`)
     const missions = db.prepare(`
       SELECT * FROM missions
-      WHERE org_id = :org_id AND (:created_by IS NULL OR created_by = :created_by)
+      WHERE org_key = ${orgNamed(':org_id')} AND (:created_by IS NULL OR created_by = :created_by)
         AND (:session_id IS NULL OR session_id = :session_id)
         AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status))) AND key < :before
       ORDER BY key DESC LIMIT :limit`)

@@ -78,8 +78,12 @@ export type NotificationStore = {
   plan(notice: Pick<InboxNotification, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
   due(limit: number): Promise<InboxNotification[]>
   /** Before the call. False if it was tried since it was read, is due later, or the lease was lost. */
-  begin(notice: Pick<InboxNotification, 'id' | 'attempts'>, epoch: number): Promise<boolean>
-  settle(id: string, settled: NotificationResult, epoch: number): Promise<boolean>
+  begin(notice: Pick<InboxNotification, 'id' | 'user_id' | 'attempts'>, epoch: number): Promise<boolean>
+  settle(
+    notice: Pick<InboxNotification, 'id' | 'user_id'>,
+    settled: NotificationResult,
+    epoch: number,
+  ): Promise<boolean>
   /**
    * Makes a failed notification due again, starting with the first attempt. False if the person has no such
    * notification.
@@ -121,9 +125,10 @@ function createNotificationStore(ask: AskNamed<NotificationStatement>, now: () =
     plan: ({ id, user_id, way, about, next_at }) =>
       act('planInboxNotice', id, user_id, way, about, next_at, now()),
     due: limit => all('dueInboxNotices', now(), limit),
-    begin: ({ id, attempts }, epoch) => did('beginNotice', id, NOTIFICATIONS, epoch, now(), attempts),
-    settle: (id, { state, next_at, error }, epoch) =>
-      did('settleNotice', id, NOTIFICATIONS, epoch, state, next_at ?? now(), error ?? null, now()),
+    begin: ({ id, user_id, attempts }, epoch) =>
+      did('beginNotice', id, user_id, NOTIFICATIONS, epoch, now(), attempts),
+    settle: ({ id, user_id }, { state, next_at, error }, epoch) =>
+      did('settleNotice', id, user_id, NOTIFICATIONS, epoch, state, next_at ?? now(), error ?? null, now()),
     redo: (id, userId) => did('redoNotice', id, userId, now()),
     async sent(userId, way, withinMs) {
       const row = await one<{ count: number; oldest: number | null }>(

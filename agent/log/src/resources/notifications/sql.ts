@@ -1,5 +1,6 @@
 /** The statements of notifications, identical for both stores, one statement each. Callers supply the time. */
 
+import { orgOfUser } from '../../engine/directory.ts'
 import type { NamedSql } from '../../engine/resource.ts'
 
 /**
@@ -10,48 +11,54 @@ const FRESH = `
   SELECT i.id AS item_id, w.user_id, v.way, i.created_at + w.after_ms AS due_at
   FROM notice_settings w
   JOIN users u ON u.id = w.user_id
-  JOIN inbox_items i ON i.org_id = w.org_id
+  JOIN inbox_items i ON i.org_key = w.org_key
   CROSS JOIN (SELECT 'webhook' AS way UNION ALL SELECT 'mail' AS way) v
   WHERE u.disabled_at IS NULL AND i.status = 'pending' AND (i.expires_at IS NULL OR i.expires_at > $1)
     AND w.kinds LIKE '%"' || i.kind || '"%'
     AND (i.created_by = w.user_id OR (w.scope = 'org' AND u.admin))
     AND i.created_at >= CASE v.way WHEN 'webhook' THEN w.webhook_since ELSE w.mail_since END
-    AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.user_id = w.user_id AND n.way = v.way AND n.about = i.id)
+    AND NOT EXISTS (SELECT 1 FROM notices n
+      WHERE n.org_key = w.org_key AND n.user_id = w.user_id AND n.way = v.way AND n.about = i.id)
   ORDER BY i.created_at, i.id
   LIMIT $2`
 
 /** Only the holder of the lease may update a notification. */
 const FENCED = `
-  EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $2 AND l.role = 'deliver' AND l.epoch = $3)`
+  EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $3 AND l.role = 'deliver' AND l.epoch = $4)`
+
+const OF_USER = `org_key = ${orgOfUser('$1')} AND user_id = $1`
+/** `$1` is its id, `$2` its user. */
+const THE_NOTICE = `org_key = ${orgOfUser('$2')} AND id = $1 AND user_id = $2`
 
 const TEXT = {
-  noticeSettings: 'SELECT * FROM notice_settings WHERE user_id = $1',
+  noticeSettings: `SELECT * FROM notice_settings WHERE ${OF_USER}`,
   putNoticeChoice: `
-    INSERT INTO notice_settings (user_id, org_id, scope, kinds, after_ms)
-    VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (user_id) DO UPDATE SET scope = excluded.scope, kinds = excluded.kinds,
+    INSERT INTO notice_settings (org_key, user_id, org_id, scope, kinds, after_ms)
+    SELECT org_key, $1, id, $3, $4, CAST($5 AS BIGINT) FROM organisations WHERE id = $2
+    ON CONFLICT (org_key, user_id) DO UPDATE SET scope = excluded.scope, kinds = excluded.kinds,
       after_ms = excluded.after_ms`,
-  setNoticeWebhook:
-    'UPDATE notice_settings SET webhook_url = $2, webhook_secret = $3, webhook_since = $4 WHERE user_id = $1',
+  setNoticeWebhook: `
+    UPDATE notice_settings SET webhook_url = $2, webhook_secret = $3, webhook_since = $4 WHERE ${OF_USER}`,
   setNoticeMail: `
     UPDATE notice_settings
     SET mail_address = $2, mail_code = $3, mail_code_until = $4, mail_tries = 0, mail_since = NULL
-    WHERE user_id = $1`,
+    WHERE ${OF_USER}`,
   tryMailCode: `
     UPDATE notice_settings
     SET mail_tries = mail_tries + 1
-    WHERE user_id = $1 AND mail_code IS NOT NULL AND mail_code_until > $2 AND mail_tries < $3
+    WHERE ${OF_USER} AND mail_code IS NOT NULL AND mail_code_until > $2 AND mail_tries < $3
     RETURNING mail_code`,
   confirmNoticeMail: `
     UPDATE notice_settings
     SET mail_since = $3, mail_code = NULL, mail_code_until = NULL
-    WHERE user_id = $1 AND mail_code = $2
+    WHERE ${OF_USER} AND mail_code = $2
     RETURNING user_id`,
   freshNotices: FRESH,
   planInboxNotice: `
-    INSERT INTO notices (id, user_id, way, about, state, next_at, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, 'due', $5, $6, $6)
-    ON CONFLICT (user_id, way, about) DO NOTHING`,
+    INSERT INTO notices (org_key, id, user_id, way, about, state, next_at, created_at, updated_at)
+    SELECT o.org_key, $1, $2, $3, $4, 'due', CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($6 AS BIGINT)
+    FROM users u JOIN organisations o ON o.id = u.org_id WHERE u.id = $2
+    ON CONFLICT (org_key, user_id, way, about) DO NOTHING`,
   dueInboxNotices: `
     SELECT *
     FROM notices
@@ -61,31 +68,31 @@ const TEXT = {
   // The attempts are unchanged since it was read: an attempt in between has set a later time.
   beginNotice: `
     UPDATE notices
-    SET state = 'sending', attempts = attempts + 1, updated_at = $4
-    WHERE id = $1 AND attempts = $5 AND next_at <= $4 AND state IN ('due', 'sending') AND ${FENCED}
+    SET state = 'sending', attempts = attempts + 1, updated_at = $5
+    WHERE ${THE_NOTICE} AND attempts = $6 AND next_at <= $5 AND state IN ('due', 'sending') AND ${FENCED}
     RETURNING id`,
   settleNotice: `
     UPDATE notices
-    SET state = $4, next_at = $5, error = $6, updated_at = $7
-    WHERE id = $1 AND state IN ('due', 'sending') AND ${FENCED}
+    SET state = $5, next_at = $6, error = $7, updated_at = $8
+    WHERE ${THE_NOTICE} AND state IN ('due', 'sending') AND ${FENCED}
     RETURNING id`,
   // Restarts with the first attempt, under the same id.
   redoNotice: `
     UPDATE notices
     SET state = 'due', attempts = 0, next_at = $3, error = NULL, updated_at = $3
-    WHERE id = $1 AND user_id = $2 AND state = 'dead'
+    WHERE ${THE_NOTICE} AND state = 'dead'
     RETURNING id`,
   sentNotices: `
     SELECT count(*) AS count, min(updated_at) AS oldest
     FROM notices
-    WHERE user_id = $1 AND way = $2 AND state = 'sent' AND updated_at > $3`,
-  noticesOf: 'SELECT * FROM notices WHERE user_id = $1 ORDER BY created_at DESC, id LIMIT $2',
+    WHERE ${OF_USER} AND way = $2 AND state = 'sent' AND updated_at > $3`,
+  noticesOf: `SELECT * FROM notices WHERE ${OF_USER} ORDER BY created_at DESC, id LIMIT $2`,
   // Keeps those about open items: otherwise they would be planned again.
   pruneNotices: `
     DELETE FROM notices
     WHERE state IN ('sent', 'dead', 'withdrawn')
       AND updated_at <= $1
-      AND NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.id = notices.about AND i.status = 'pending')`,
+      AND NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.org_key = notices.org_key AND i.id = notices.about AND i.status = 'pending')`,
 } as const
 
 export type NotificationStatement = keyof typeof TEXT

@@ -1,10 +1,12 @@
 /** Schedules on Postgres; changes run under the lock of the session that the schedule belongs to. */
+import { addToDirectory, orgNamed, orgOf } from '../../engine/directory.ts'
 import type { Ask, Resource } from '../../engine/resource.ts'
 import type { Statement } from '../../postgres/connections.ts'
 import { DROP_TIMER, SET_TIMER } from '../timers/postgres.ts'
 import {
   hasEnded,
   KEEP_RUNS_MS,
+  type NewSchedule,
   parseRunCursor,
   parseScheduleCursor,
   runPage,
@@ -31,17 +33,17 @@ const COUNTS: Statement = {
   text: `
     SELECT
       (SELECT count(*) FROM schedules
-       WHERE session_id = $1 AND status IN ('active', 'paused')) AS of_session,
+       WHERE org_key = $2 AND session_id = $1 AND status IN ('active', 'paused')) AS of_session,
       (SELECT count(*) FROM schedules
-       WHERE org_id = $2 AND created_by = $3 AND status IN ('active', 'paused')) AS of_owner`,
+       WHERE org_key = $2 AND created_by = $3 AND status IN ('active', 'paused')) AS of_owner`,
 }
 const ADD: Statement = {
   name: 'add_schedule',
   text: `
+    WITH entry AS (${addToDirectory('schedule', '$1', '$9')})
     INSERT INTO schedules (id, session_id, org_id, created_by, status, version, due_at, spec, state,
-      created_at, updated_at)
-    VALUES ($1, $2, $3, $4, 'active', 1, $5, $6, $7, $8, $8)
-    ON CONFLICT (id) DO NOTHING
+      created_at, updated_at, org_key)
+    SELECT $1, $2, $3, $4, 'active', 1, $5::bigint, $6, $7, $8::bigint, $8::bigint, $9 FROM entry
     RETURNING id`,
 }
 const MOVE: Statement = {
@@ -50,42 +52,55 @@ const MOVE: Statement = {
     UPDATE schedules
     SET status = $3, version = version + 1, due_at = $4, state = $5, spec = coalesce($6::text, spec),
       updated_at = $7
-    WHERE id = $1 AND version = $2
+    WHERE org_key = $8 AND id = $1 AND version = $2
     RETURNING id`,
 }
 const PUT_RUN: Statement = {
   name: 'put_schedule_run',
   text: `
     INSERT INTO schedule_runs AS r (schedule_id, slot_at, last_slot_at, status, reason, collapsed, manual,
-      run_session_id, created_at, ended_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    ON CONFLICT (schedule_id, slot_at) DO UPDATE
+      run_session_id, created_at, ended_at, org_key)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (org_key, schedule_id, slot_at) DO UPDATE
     SET last_slot_at = greatest(r.last_slot_at, excluded.last_slot_at), status = excluded.status,
       reason = excluded.reason, collapsed = greatest(r.collapsed, excluded.collapsed),
       run_session_id = coalesce(excluded.run_session_id, r.run_session_id), ended_at = excluded.ended_at`,
 }
 const DROP_RUNS: Statement = {
   name: 'drop_schedule_runs',
-  text: `DELETE FROM schedule_runs WHERE schedule_id = $1 AND slot_at < $2 AND ended_at IS NOT NULL`,
+  text: `
+    DELETE FROM schedule_runs
+    WHERE org_key = $1 AND schedule_id = $2 AND slot_at < $3 AND ended_at IS NOT NULL`,
 }
-const SCHEDULE: Statement = { name: 'schedule', text: `SELECT * FROM schedules WHERE id = $1` }
+const SCHEDULE: Statement = {
+  name: 'schedule',
+  text: `SELECT * FROM schedules WHERE org_key = ${orgOf('schedule', '$1')} AND id = $1`,
+}
 const SCHEDULES: Statement = {
   name: 'schedules',
   text: `
     SELECT * FROM schedules
-    WHERE org_id = $1 AND ($2::text IS NULL OR created_by = $2::text)
+    WHERE org_key = ${orgNamed('$1')} AND ($2::text IS NULL OR created_by = $2::text)
       AND ($3::text IS NULL OR session_id = $3::text) AND ($4::text[] IS NULL OR status = ANY($4::text[]))
       AND (created_at, id) < ($5::bigint, $6::text)
     ORDER BY created_at DESC, id DESC LIMIT $7`,
 }
 const RUNS: Statement = {
   name: 'schedule_runs',
-  text: `SELECT * FROM schedule_runs WHERE schedule_id = $1 AND slot_at < $2 ORDER BY slot_at DESC LIMIT $3`,
+  text: `
+    SELECT * FROM schedule_runs
+    WHERE org_key = ${orgOf('schedule', '$1')} AND schedule_id = $1 AND slot_at < $2
+    ORDER BY slot_at DESC LIMIT $3`,
 }
 
-async function setDue(ask: Ask, id: string, session_id: string, due_at: number | null): Promise<void> {
-  if (due_at === null) await ask(DROP_TIMER, [scheduleTimer(id)])
-  else await ask(SET_TIMER, [scheduleTimer(id), 'schedule', session_id, due_at, JSON.stringify({ id })])
+async function setDue(
+  ask: Ask,
+  orgKey: number,
+  { id, session_id, due_at }: Pick<NewSchedule, 'id' | 'session_id' | 'due_at'>,
+): Promise<void> {
+  const timer = scheduleTimer(id)
+  if (due_at === null) await ask(DROP_TIMER, [orgKey, timer])
+  else await ask(SET_TIMER, [orgKey, timer, 'schedule', session_id, due_at, JSON.stringify({ id })])
 }
 
 export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postgres'] = {
@@ -93,26 +108,26 @@ export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postg
     async 'schedule.add'(ask, { schedule, most_of_session, most_of_owner }, { row, at }) {
       const { id, session_id, org_id, created_by, due_at } = schedule
       await ask(LOCK_OWNER, [org_id, created_by])
-      const [counts] = await ask(COUNTS, [session_id, org_id, created_by])
+      const [counts] = await ask(COUNTS, [session_id, row.org_key, created_by])
       if (Number(counts?.['of_session']) >= most_of_session)
         throw scheduleRefusals.tooMany(row, `session ${session_id}`, most_of_session)
       if (Number(counts?.['of_owner']) >= most_of_owner)
         throw scheduleRefusals.tooMany(row, `principal ${created_by}`, most_of_owner)
       const [spec, state] = [JSON.stringify(schedule.spec), JSON.stringify(schedule.state)]
-      const added = await ask(ADD, [id, session_id, org_id, created_by, due_at, spec, state, at])
+      const added = await ask(ADD, [id, session_id, org_id, created_by, due_at, spec, state, at, row.org_key])
       if (added.length === 0) throw scheduleRefusals.exists(row, id)
-      await setDue(ask, id, session_id, due_at)
+      await setDue(ask, row.org_key, schedule)
     },
     async 'schedule.move'(ask, change, { row, at }) {
-      const { id, session_id, version, status, due_at } = change
+      const { id, version, status, due_at } = change
       const spec = change.spec === undefined ? null : JSON.stringify(change.spec)
-      const values = [id, version, status, due_at, JSON.stringify(change.state), spec, at]
+      const values = [id, version, status, due_at, JSON.stringify(change.state), spec, at, row.org_key]
       if ((await ask(MOVE, values)).length === 0) throw scheduleRefusals.moved(row, id)
-      await setDue(ask, id, session_id, due_at)
+      await setDue(ask, row.org_key, change)
     },
-    async 'run.put'(ask, { run }, { at }) {
+    async 'run.put'(ask, { run }, { row, at }) {
       const { schedule_id, slot_at, last_slot_at, status, reason, collapsed, run_session_id } = run
-      await ask(DROP_RUNS, [schedule_id, at - KEEP_RUNS_MS])
+      await ask(DROP_RUNS, [row.org_key, schedule_id, at - KEEP_RUNS_MS])
       await ask(PUT_RUN, [
         schedule_id,
         slot_at,
@@ -124,6 +139,7 @@ export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postg
         run_session_id,
         at,
         hasEnded(run) ? at : null,
+        row.org_key,
       ])
     },
   },

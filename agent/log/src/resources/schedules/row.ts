@@ -6,7 +6,7 @@
 import { AppError } from '@cairn/protocol/words'
 import { Refusing } from '../../engine/commit-rules.ts'
 import { redactJson } from '../../engine/redact-json.ts'
-import type { Resource } from '../../engine/resource.ts'
+import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 
 type Json = Record<string, unknown>
@@ -93,13 +93,16 @@ export const hasEnded = ({ status }: Pick<ScheduleRun, 'status'>): boolean =>
 // -----------------------------------------------------------------------------------------
 
 export type StoredSchedule = Omit<StoreSchedule, 'spec' | 'state'> & { spec: string; state: string }
-export const toSchedule = (row: StoredSchedule): StoreSchedule => ({
+export const toSchedule = ({ org_key: _, ...row }: Keyed<StoredSchedule>): StoreSchedule => ({
   ...row,
   spec: JSON.parse(row.spec) as Json,
   state: JSON.parse(row.state) as Json,
 })
 export type StoredRun = Omit<ScheduleRun, 'manual'> & { manual: number }
-const toRun = (row: StoredRun): ScheduleRun => ({ ...row, manual: row.manual === 1 })
+const toRun = ({ org_key: _, ...row }: Keyed<StoredRun>): ScheduleRun => ({
+  ...row,
+  manual: row.manual === 1,
+})
 
 /** Position in a listing: continues after this one, newest first. */
 export type ScheduleCursor = { created_at: number; id: string }

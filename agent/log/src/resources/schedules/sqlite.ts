@@ -1,4 +1,5 @@
 /** Schedules on the embedded store. */
+import { addToDirectory, orgNamed, orgOf } from '../../engine/directory.ts'
 import type { Resource } from '../../engine/resource.ts'
 import { prepareTimers } from '../timers/sqlite.ts'
 import {
@@ -19,76 +20,82 @@ import {
 
 export const schedulesOnSqlite: Resource<ScheduleChange, ScheduleReads>['sqlite'] = {
   changes(db) {
-    const found = db.prepare(`SELECT id FROM schedules WHERE id = ?`)
+    const enter = db.prepare(addToDirectory('schedule', '?', '?'))
     const countOfSession = db.prepare(`
-      SELECT count(*) AS count FROM schedules WHERE session_id = ? AND status IN ('active', 'paused')`)
+      SELECT count(*) AS count FROM schedules
+      WHERE org_key = ? AND session_id = ? AND status IN ('active', 'paused')`)
     const countOfOwner = db.prepare(`
       SELECT count(*) AS count FROM schedules
-      WHERE org_id = ? AND created_by = ? AND status IN ('active', 'paused')`)
+      WHERE org_key = ? AND created_by = ? AND status IN ('active', 'paused')`)
     const add = db.prepare(`
-      INSERT INTO schedules (id, session_id, org_id, created_by, status, version, due_at, spec, state,
+      INSERT INTO schedules (org_key, id, session_id, org_id, created_by, status, version, due_at, spec, state,
         created_at, updated_at)
-      VALUES (:id, :session_id, :org_id, :created_by, 'active', 1, :due_at, :spec, :state, :at, :at)`)
+      VALUES (:org_key, :id, :session_id, :org_id, :created_by, 'active', 1, :due_at, :spec, :state, :at, :at)`)
     const move = db.prepare(`
       UPDATE schedules
       SET status = :status, version = version + 1, due_at = :due_at, state = :state,
         spec = coalesce(:spec, spec), updated_at = :at
-      WHERE id = :id AND version = :version
+      WHERE org_key = :org_key AND id = :id AND version = :version
       RETURNING id`)
     const putRun = db.prepare(`
-      INSERT INTO schedule_runs (schedule_id, slot_at, last_slot_at, status, reason, collapsed, manual,
+      INSERT INTO schedule_runs (org_key, schedule_id, slot_at, last_slot_at, status, reason, collapsed, manual,
         run_session_id, created_at, ended_at)
-      VALUES (:schedule_id, :slot_at, :last_slot_at, :status, :reason, :collapsed, :manual, :run_session_id,
+      VALUES (:org_key, :schedule_id, :slot_at, :last_slot_at, :status, :reason, :collapsed, :manual, :run_session_id,
         :at, :ended_at)
-      ON CONFLICT (schedule_id, slot_at) DO UPDATE
+      ON CONFLICT (org_key, schedule_id, slot_at) DO UPDATE
       SET last_slot_at = max(last_slot_at, excluded.last_slot_at), status = excluded.status,
         reason = excluded.reason, collapsed = max(collapsed, excluded.collapsed),
         run_session_id = coalesce(excluded.run_session_id, run_session_id), ended_at = excluded.ended_at`)
     const dropRuns = db.prepare(`
-      DELETE FROM schedule_runs WHERE schedule_id = ? AND slot_at < ? AND ended_at IS NOT NULL`)
+      DELETE FROM schedule_runs
+      WHERE org_key = ? AND schedule_id = ? AND slot_at < ? AND ended_at IS NOT NULL`)
     const timers = prepareTimers(db)
-    const setDue = (id: string, session_id: string, due_at: number | null): void => {
-      if (due_at === null) timers.drop.run(scheduleTimer(id))
-      else timers.set.run(scheduleTimer(id), 'schedule', session_id, due_at, JSON.stringify({ id }))
+    const setDue = (org: number, id: string, session_id: string, due_at: number | null): void => {
+      if (due_at === null) timers.drop.run(org, scheduleTimer(id))
+      else timers.set.run(org, scheduleTimer(id), 'schedule', session_id, due_at, JSON.stringify({ id }))
     }
     return {
       'schedule.add'({ schedule, most_of_session, most_of_owner }, { row, at }) {
         const { id, session_id, org_id, created_by, due_at } = schedule
-        if (found.get(id) !== undefined) throw scheduleRefusals.exists(row, id)
-        if (Number(countOfSession.get(session_id)?.['count']) >= most_of_session)
+        if (enter.get(id, row.org_key) === undefined) throw scheduleRefusals.exists(row, id)
+        if (Number(countOfSession.get(row.org_key, session_id)?.['count']) >= most_of_session)
           throw scheduleRefusals.tooMany(row, `session ${session_id}`, most_of_session)
-        if (Number(countOfOwner.get(org_id, created_by)?.['count']) >= most_of_owner)
+        if (Number(countOfOwner.get(row.org_key, created_by)?.['count']) >= most_of_owner)
           throw scheduleRefusals.tooMany(row, `principal ${created_by}`, most_of_owner)
         const [spec, state] = [JSON.stringify(schedule.spec), JSON.stringify(schedule.state)]
-        add.run({ id, session_id, org_id, created_by, due_at, spec, state, at })
-        setDue(id, session_id, due_at)
+        add.run({ org_key: row.org_key, id, session_id, org_id, created_by, due_at, spec, state, at })
+        setDue(row.org_key, id, session_id, due_at)
       },
       'schedule.move'(change, { row, at }) {
         const { id, session_id, version, status, due_at } = change
         const state = JSON.stringify(change.state)
         const spec = change.spec === undefined ? null : JSON.stringify(change.spec)
-        if (move.get({ id, version, status, due_at, state, spec, at }) === undefined)
+        if (move.get({ org_key: row.org_key, id, version, status, due_at, state, spec, at }) === undefined)
           throw scheduleRefusals.moved(row, id)
-        setDue(id, session_id, due_at)
+        setDue(row.org_key, id, session_id, due_at)
       },
-      'run.put'({ run }, { at }) {
-        dropRuns.run(run.schedule_id, at - KEEP_RUNS_MS)
-        putRun.run({ ...run, manual: run.manual ? 1 : 0, at, ended_at: hasEnded(run) ? at : null })
+      'run.put'({ run }, { row, at }) {
+        dropRuns.run(row.org_key, run.schedule_id, at - KEEP_RUNS_MS)
+        const ended_at = hasEnded(run) ? at : null
+        putRun.run({ ...run, org_key: row.org_key, manual: run.manual ? 1 : 0, at, ended_at })
       },
     }
   },
 
   reads(db) {
-    const schedule = db.prepare(`SELECT * FROM schedules WHERE id = ?`)
+    const schedule = db.prepare(`
+      SELECT * FROM schedules WHERE org_key = ${orgOf('schedule', '?1')} AND id = ?1`)
     const schedules = db.prepare(`
       SELECT * FROM schedules
-      WHERE org_id = :org AND (:by IS NULL OR created_by = :by)
+      WHERE org_key = ${orgNamed(':org')} AND (:by IS NULL OR created_by = :by)
         AND (:session IS NULL OR session_id = :session)
         AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
         AND (created_at, id) < (:at, :id)
       ORDER BY created_at DESC, id DESC LIMIT :limit`)
     const runs = db.prepare(`
-      SELECT * FROM schedule_runs WHERE schedule_id = ? AND slot_at < ? ORDER BY slot_at DESC LIMIT ?`)
+      SELECT * FROM schedule_runs
+      WHERE org_key = ${orgOf('schedule', '?1')} AND schedule_id = ?1 AND slot_at < ?2
+      ORDER BY slot_at DESC LIMIT ?3`)
     return {
       schedule(id) {
         const row = schedule.get(id) as StoredSchedule | undefined

@@ -1,4 +1,5 @@
 /** Tasks on Postgres; changes run under the locks of their sessions and trees. */
+import { addToDirectory, orgOf } from '../../engine/directory.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { Statement } from '../../postgres/connections.ts'
 import { MOVE_TREE } from '../links/postgres.ts'
@@ -12,18 +13,27 @@ import {
   toTask,
 } from './row.ts'
 
-const TASK: Statement = { name: 'task', text: `SELECT * FROM tasks WHERE task_id = $1` }
+const TASK: Statement = {
+  name: 'task',
+  text: `SELECT * FROM tasks WHERE org_key = ${orgOf('task', '$1')} AND task_id = $1`,
+}
+const TASK_TO_MOVE: Statement = {
+  name: 'task_to_move',
+  text: `SELECT * FROM tasks WHERE org_key = $1 AND task_id = $2`,
+}
 const TASKS: Statement = {
   name: 'tasks_of_owner',
-  text: `SELECT * FROM tasks WHERE owner_id = $1 ORDER BY created_at, task_id`,
+  text: `
+    SELECT * FROM tasks WHERE org_key = ${orgOf('session', '$1')} AND owner_id = $1
+    ORDER BY created_at, task_id`,
 }
 const ADD: Statement = {
   name: 'add_task',
   text: `
+    WITH entry AS (${addToDirectory('task', '$1', '$13')})
     INSERT INTO tasks (task_id, owner_id, root_id, goal, plan, after, max_attempts, status, attempt_count,
-      state, created_at, started_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-    ON CONFLICT (task_id) DO NOTHING
+      state, created_at, started_at, org_key)
+    SELECT $1, $2, $3, $4, $5, $6, $7::bigint, $8, $9::bigint, $10, $11::bigint, $12::bigint, $13 FROM entry
     RETURNING task_id`,
 }
 const MOVE: Statement = {
@@ -31,7 +41,7 @@ const MOVE: Statement = {
   text: `
     UPDATE tasks
     SET status = $2, attempt_count = $3, state = $4, started_at = $5, ended_at = $6
-    WHERE task_id = $1`,
+    WHERE org_key = $7 AND task_id = $1`,
 }
 
 export const tasksOnPostgres: Resource<TaskChange, TaskReads>['postgres'] = {
@@ -39,7 +49,7 @@ export const tasksOnPostgres: Resource<TaskChange, TaskReads>['postgres'] = {
     async 'task.add'(ask, change, { row, at }) {
       const task = storedTask(change.task, at)
       // First: it locks the tree, even if that has no row yet.
-      await ask(MOVE_TREE, [task.root_id])
+      await ask(MOVE_TREE, [row.org_key, task.root_id])
       const added = await ask(ADD, [
         task.task_id,
         task.owner_id,
@@ -53,16 +63,17 @@ export const tasksOnPostgres: Resource<TaskChange, TaskReads>['postgres'] = {
         task.state,
         task.created_at,
         task.started_at,
+        row.org_key,
       ])
       if (added.length === 0) throw taskRefusals.exists(row, task.task_id)
     },
     async 'task.move'(ask, change, { row, at }) {
-      await ask(MOVE_TREE, [change.root_id])
-      const found = (await ask(TASK, [change.task_id]))[0] as StoredTask | undefined
+      await ask(MOVE_TREE, [row.org_key, change.root_id])
+      const found = (await ask(TASK_TO_MOVE, [row.org_key, change.task_id]))[0] as StoredTask | undefined
       const moved = found === undefined ? null : movedTask(found, change, at)
       if (moved === null) throw taskRefusals.moved(row, change.task_id, found?.status)
       const { status, attempt_count, state, started_at, ended_at } = moved
-      await ask(MOVE, [change.task_id, status, attempt_count, state, started_at, ended_at])
+      await ask(MOVE, [change.task_id, status, attempt_count, state, started_at, ended_at, row.org_key])
     },
   },
 

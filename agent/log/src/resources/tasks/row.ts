@@ -5,7 +5,7 @@
 import type { Principal } from '@cairn/protocol'
 import { Refusing } from '../../engine/commit-rules.ts'
 import { redactJson } from '../../engine/redact-json.ts'
-import type { Resource } from '../../engine/resource.ts'
+import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 
 export const TASK_STATUSES = ['todo', 'running', 'blocked', 'done', 'failed', 'cancelled'] as const
@@ -86,7 +86,7 @@ export type StoredTask = Omit<Task, 'plan' | 'after' | 'state'> & {
   state: string
 }
 
-export const toTask = (row: StoredTask): Task => ({
+export const toTask = ({ org_key: _, ...row }: Keyed<StoredTask>): Task => ({
   ...row,
   plan: JSON.parse(row.plan) as Record<string, unknown>,
   after: JSON.parse(row.after) as string[],

@@ -21,11 +21,12 @@ import type { Wanted } from '../../resources/search/words.ts'
 const SCANNED_AT_ONCE = 40_000
 /** Completions of a prefix: the shortest words that start with it. */
 const MAX_COMPLETIONS = 32
-/** Greater than the key of every session. */
+/** Greater than the position of every session. */
 const NEWEST = 2 ** 31 - 1
 
+type PlacedSession = StoredSession & { pos: number }
 /** A session, and its matching events, newest first; null if not all were read. */
-type FoundRow = { row: StoredSession; events: number[] | null }
+type FoundRow = { row: PlacedSession; events: number[] | null }
 type Page = { rows: FoundRow[]; next_cursor: string | null }
 export type FoundRows = { found: { session: SessionRow; spans: Span[] }[]; next_cursor: string | null }
 
@@ -37,7 +38,7 @@ function matchOf({ words, prefix }: Wanted, complete: (prefix: string) => string
   return all.join(' AND ')
 }
 
-/** Session keys newest first, and events of one session in order. */
+/** Positions of sessions newest first, and events of one session in order. */
 function prepareSearches(db: Db) {
   return {
     texts: db.prepare(`
@@ -70,7 +71,7 @@ export function createFinder(db: Db, lookedAtOnce = SCANNED_AT_ONCE) {
   function findNewest(query: SearchQuery, match: string, now: number): Page {
     const { binder, values } = namedValues(now)
     const where = sessionConditions(query, binder).join(' AND ')
-    const one = db.prepare(`${SELECT_SESSION} WHERE s.key = :key AND ${where}`)
+    const one = db.prepare(`${SELECT_SESSION} WHERE s.pos = :key AND ${where}`)
     const before = parsePageCursor(query.cursor, 'created')?.key ?? NEWEST
     const rows: FoundRow[] = []
     let looked = 0
@@ -81,7 +82,7 @@ export function createFinder(db: Db, lookedAtOnce = SCANNED_AT_ONCE) {
       if (key !== last) {
         if (last !== null && rows.length >= query.limit) return { rows, next_cursor: last.toString(36) }
         last = key
-        const row = one.get({ ...values, key }) as StoredSession | undefined
+        const row = one.get({ ...values, key }) as PlacedSession | undefined
         current = row === undefined ? undefined : { row, events: [] }
         if (current !== undefined) rows.push(current)
       }
@@ -105,11 +106,11 @@ export function createFinder(db: Db, lookedAtOnce = SCANNED_AT_ONCE) {
     const where = [
       ...sessionConditions(query, binder),
       ...afterCursor(place, sort, binder),
-      's.key IN (SELECT value FROM json_each(:keys))',
+      's.pos IN (SELECT value FROM json_each(:keys))',
     ].join(' AND ')
     const rows = db
       .prepare(`${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT :limit`)
-      .all({ ...values, keys: JSON.stringify(keys), limit: query.limit + 1 }) as StoredSession[]
+      .all({ ...values, keys: JSON.stringify(keys), limit: query.limit + 1 }) as PlacedSession[]
     const last = rows[query.limit - 1]
     return {
       rows: rows.slice(0, query.limit).map(row => ({ row, events: null })),
@@ -127,7 +128,7 @@ export function createFinder(db: Db, lookedAtOnce = SCANNED_AT_ONCE) {
     return {
       found: rows.map(({ row, events }) => ({
         session: toSessionRow(row),
-        spans: (events?.slice(-hits).toReversed() ?? eventsOf(row.key)).map(id => ({ from: id, to: id })),
+        spans: (events?.slice(-hits).toReversed() ?? eventsOf(row.pos)).map(id => ({ from: id, to: id })),
       })),
       next_cursor,
     }

@@ -1,4 +1,5 @@
 /** Writes the index of the embedded store: finds the logs that are behind, and adds one range at a time. */
+import { keyOf } from '../../engine/directory.ts'
 import type { Db } from '../adapter.ts'
 import { selectBehind } from '../../resources/search/behind-sql.ts'
 import type { Behind, Stretch } from '../../resources/search/index-log.ts'
@@ -9,7 +10,7 @@ const KNOWN_WORDS = 50_000
 const BATCH = 16
 
 export function createIndexWriter(db: Db) {
-  const keyOf = db.prepare('SELECT key FROM sessions WHERE id = ?')
+  const posOf = db.prepare(`SELECT pos FROM sessions WHERE (org_key, key) = ${keyOf('?')}`)
   const addText = db.prepare('INSERT INTO texts (rowid, words) VALUES ((? << 32) | ?, ?)')
   const addWord = db.prepare('INSERT OR IGNORE INTO vocabulary (word) VALUES (?)')
   const addUsage = db.prepare(`
@@ -17,16 +18,19 @@ export function createIndexWriter(db: Db) {
       unpriced_calls)
     SELECT ?, org_id, created_by, agent, ?, ?, ?, ?, ?, ?
     FROM sessions
-    WHERE key = ?
+    WHERE pos = ?
     ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
       input_tokens = input_tokens + excluded.input_tokens,
       output_tokens = output_tokens + excluded.output_tokens, cost_usd = cost_usd + excluded.cost_usd,
       unpriced_calls = unpriced_calls + excluded.unpriced_calls`)
-  const begin = db.prepare('INSERT INTO progress (session_key, through) VALUES (?, ?) ON CONFLICT DO NOTHING')
-  const move = db.prepare('UPDATE progress SET through = ? WHERE session_key = ? AND through = ?')
-  const behind = selectBehind('progress')
-  const behindAll = db.prepare(`${behind} ORDER BY s.key`)
-  const behindOf = db.prepare(`${behind} AND s.id IN (SELECT value FROM json_each(?)) ORDER BY s.key`)
+  const begin = db.prepare(`
+    INSERT INTO progress (session_pos, through) VALUES (?, ?) ON CONFLICT DO NOTHING`)
+  const move = db.prepare(`UPDATE progress SET through = ? WHERE session_pos = ? AND through = ?`)
+  const behind = selectBehind('progress', 'p.session_pos = s.pos')
+  const behindAll = db.prepare(`${behind} ORDER BY s.pos`)
+  const behindOf = db.prepare(`${behind} AND (s.org_key, s.key) IN (
+      SELECT d.org_key, d.key FROM json_each(?) i JOIN directory d ON d.kind = 'session' AND d.id = i.value)
+    ORDER BY s.pos`)
   const known = new Set<string>()
 
   function keepWords(words: readonly string[]): void {
@@ -47,15 +51,15 @@ export function createIndexWriter(db: Db) {
   }
 
   function insert({ session_id, after, through, texts, usage }: Stretch): boolean {
-    const key = Number(keyOf.get(session_id)?.['key'])
-    const { changes } = after === null ? begin.run(key, through) : move.run(through, key, after)
+    const pos = Number(posOf.get(session_id)?.['pos'])
+    const { changes } = after === null ? begin.run(pos, through) : move.run(through, pos, after)
     if (Number(changes) !== 1) return false
     for (const { event_id, words } of texts) {
-      addText.run(key, event_id, words.join(' '))
+      addText.run(pos, event_id, words.join(' '))
       keepWords(words)
     }
     for (const { day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls } of usage)
-      addUsage.run(day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls, key)
+      addUsage.run(day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls, pos)
     return true
   }
 

@@ -2,9 +2,9 @@
  * The index of the embedded store: a separate database file, so that it never competes with commits. The log
  * is attached for reading. One thread uses it.
  *
- * A text is a row of `texts` whose rowid combines session key and event id: newest sessions last, their
- * events in order. FTS5 stores the words only, not their positions; an excerpt is built from the event
- * itself.
+ * A text is a row of `texts` whose rowid combines the session's position in the log's file and the event id:
+ * newest sessions last, their events in order. FTS5 stores the words only, not their positions; an excerpt is
+ * built from the event itself.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { createReader } from '../reader.ts'
@@ -15,7 +15,7 @@ import { createIndexWriter } from './index-writer.ts'
 import type { UsageQuery, UsageRow } from '../../resources/search/row.ts'
 
 /** Increase when other words or totals are stored: the index is then rebuilt. */
-const VERSION = 1
+const VERSION = 2
 
 /** An index of another store or version, or one that is ahead of a restored log, is rebuilt. */
 function isCurrent(db: Db): boolean {
@@ -23,17 +23,11 @@ function isCurrent(db: Db): boolean {
   if (user_version === 0) return false
   const [own] = db.prepare('SELECT store, version FROM made_for').all()
   const [store] = db.prepare('SELECT id FROM log.store_identity').all()
-  const ahead = db
-    .prepare(
-      `
-      SELECT 1
-      FROM progress p
-      LEFT JOIN log.sessions s ON s.key = p.session_key
-      WHERE s.key IS NULL OR p.through > s.last_id
-      LIMIT 1`,
-    )
-    .get()
-  return own?.['store'] === store?.['id'] && own?.['version'] === VERSION && ahead === undefined
+  if (own?.['store'] !== store?.['id'] || own?.['version'] !== VERSION) return false
+  const ahead = db.prepare(`
+    SELECT 1 FROM progress p LEFT JOIN log.sessions s ON s.pos = p.session_pos
+    WHERE s.pos IS NULL OR p.through > s.last_id LIMIT 1`)
+  return ahead.get() === undefined
 }
 
 function openIndex(path: string, log: string): Db {

@@ -4,7 +4,7 @@ CREATE TABLE made_for (
   version INTEGER NOT NULL             -- of what is kept here
 ) STRICT;
 
--- rowid: session key and event id. Words alone, without places: a third of the size.
+-- rowid: the session's position in the file of the log, and event id. Words alone, without places: a third of the size.
 CREATE VIRTUAL TABLE texts USING fts5(words, content = '', detail = none, tokenize = 'ascii');
 
 -- What a prefix may stand for.
@@ -12,7 +12,7 @@ CREATE TABLE vocabulary (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- Up to which event each log is indexed; moves in the transaction that adds its texts.
 CREATE TABLE progress (
-  session_key INTEGER PRIMARY KEY,
+  session_pos INTEGER PRIMARY KEY,     -- the session's position in the file of the log
   through INTEGER NOT NULL
 ) STRICT;
 
