@@ -40,7 +40,9 @@ const MAX_AT_ONCE = 4096
 /** A text of the maximum length takes 20 s; a template may also never end. */
 const MAX_JOB_MS = 60_000
 
-type Tokenizer = Pick<ModelTokenizer, 'chat' | 'encode' | 'encodeDocument' | 'decode'>
+type Tokenizer = Pick<ModelTokenizer, 'chat' | 'encodeDocument' | 'decode'> & {
+  encode: (text: string) => number[]
+}
 
 export function runTextJob(tokenizer: Tokenizer, job: TextJob): readonly number[] | string {
   switch (job.kind) {

@@ -19,8 +19,8 @@ export async function readTokenizerInfo(
   directory: string,
   chatTemplate: string | undefined,
 ): Promise<Record<string, unknown>> {
-  const { json, config, templates } = await readTokenizerTexts(directory)
-  const { added_tokens: added } = addedTokens.parse(json)
+  const { text, config, templates } = await readTokenizerTexts(directory)
+  const { added_tokens: added } = addedTokens.parse(JSON.parse(text))
   const { chat_template: _, ...settings } = withTexts(config) as Record<string, unknown>
   const used = chatTemplate ?? templates['default']
   return {

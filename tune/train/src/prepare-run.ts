@@ -125,6 +125,7 @@ export async function prepareRun(
     closers.push(data.close)
     const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = data
     signal?.throwIfAborted()
+    if (!data.hasEndToken) onNote(NO_END_TOKEN)
     for (const line of dataNotes(dataset, batches.rowsPerEpoch)) onNote(line)
     return {
       config,
@@ -150,6 +151,10 @@ export async function prepareRun(
     throw error
   }
 }
+
+const NO_END_TOKEN =
+  'warning: the model names no end token, so answers end without one and the model does not learn to stop, ' +
+  'unless the chat template writes one; set eos_token in tokenizer_config.json'
 
 /** What was read, and what of it is not trained. Of streamed data nothing has been read yet. */
 export function dataNotes(dataset: DataRecord, rows: number): string[] {

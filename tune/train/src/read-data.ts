@@ -22,7 +22,7 @@ export async function readData(
   directory: string,
   model: ModelConfig,
   hub: Hub,
-): Promise<RunData> {
+): Promise<RunData & { hasEndToken: boolean }> {
   const tokenizer = await loadTokenizer(directory)
   if (tokenizer.vocabSize > model.vocab_size)
     throw new InputError(
@@ -38,9 +38,10 @@ export async function readData(
     padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0,
   }
   const { method } = config
-  return isPreference(method)
+  const data = isPreference(method)
     ? await readPreferences({ ...source, config: { ...config, method } }, options)
     : await readExamplesOf(source, options)
+  return { ...data, hasEndToken: tokenizer.eosTokenId !== undefined }
 }
 
 /** Data of a run that trains on examples, with the given tokenizer. */

@@ -6,17 +6,17 @@ import { isGgufPath } from './gguf/gguf-file.ts'
 import { readGgufText } from './gguf/model-texts.ts'
 
 /** The files of a model other than weights, those that determine tokenisation first. */
-export const TOKENIZER_TEXTS = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'] as const
-const OTHER_TEXTS = [
-  'config.json',
-  'generation_config.json',
-  'hf_quant_config.json',
+export const TOKENIZER_TEXTS = [
+  'tokenizer.json',
+  'tokenizer_config.json',
   'special_tokens_map.json',
   'added_tokens.json',
-  'vocab.json',
-  'merges.txt',
-  'chat_template.json',
+  'chat_template.jinja',
+  // The next two name end tokens.
+  'generation_config.json',
+  'config.json',
 ] as const
+const OTHER_TEXTS = ['hf_quant_config.json', 'vocab.json', 'merges.txt', 'chat_template.json'] as const
 export const MODEL_TEXTS = [...TOKENIZER_TEXTS, ...OTHER_TEXTS]
 export type ModelText = (typeof MODEL_TEXTS)[number]
 

@@ -2,7 +2,7 @@
  * The contribution of single tokens to a text, for tokenizers that build text from bytes. With it, a text can
  * be assembled token by token.
  */
-import type { Tokenizer } from '@huggingface/tokenizers'
+import type { Tokenizer } from '@cairn-tune/tokenizers'
 
 /** Bytes, which may be part of a character; or complete text, which is empty for a skipped token. */
 type TokenPiece = Uint8Array | string
@@ -21,29 +21,32 @@ function byteOfCharacter(): Map<string, number> {
   )
 }
 
+type Decoder = { type?: unknown; decoders?: Decoder[] } | null
+const decodersOf = (decoder: Decoder): Decoder[] =>
+  decoder?.type === 'Sequence' ? (decoder.decoders ?? []).flatMap(decodersOf) : [decoder]
+
 /**
  * Undefined for tokenizers that are not byte-level: they strip or add spaces depending on the neighbouring
  * tokens.
  */
-export function createPieces(json: object, tokenizer: Tokenizer): PieceOf | undefined {
-  if (!('decoder' in json) || (json.decoder as { type?: unknown } | null)?.type !== 'ByteLevel')
-    return undefined
+export function createPieces({ decoder, added, tokenOf }: Tokenizer): PieceOf | undefined {
+  const [only, ...more] = decodersOf(decoder as Decoder)
+  if (only?.type !== 'ByteLevel' || more.length > 0) return undefined
   const bytes = byteOfCharacter()
-  const added = tokenizer.get_added_tokens_decoder()
-  const known = { all: new Map<number, TokenPiece>(), withoutSpecial: new Map<number, TokenPiece>() }
-  const make = (id: number, skipsSpecial: boolean): TokenPiece => {
-    const token = tokenizer.id_to_token(id)
-    if (token === undefined || added.has(id))
-      return tokenizer.decode([id], {
-        skip_special_tokens: skipsSpecial,
-        clean_up_tokenization_spaces: false,
-      })
-    return Uint8Array.from([...token], character => bytes.get(character) ?? 0)
+  const special = new Set(added.flatMap(token => (token.special ? token.content : [])))
+  const pieces = new Map<number, { isSpecial: boolean; piece: TokenPiece }>()
+  function make(id: number): { isSpecial: boolean; piece: TokenPiece } {
+    const token = tokenOf(id) ?? ''
+    const own = Array.from(token, character => bytes.get(character))
+    return {
+      isSpecial: special.has(token),
+      // The decoder takes a token as text if one of its characters stands for no byte.
+      piece: own.every(byte => byte !== undefined) ? Uint8Array.from(own) : Buffer.from(token),
+    }
   }
   return (id, { skipSpecialTokens = false } = {}) => {
-    const pieces = skipSpecialTokens ? known.withoutSpecial : known.all
-    const piece = pieces.get(id) ?? make(id, skipSpecialTokens)
-    pieces.set(id, piece)
-    return piece
+    const { isSpecial, piece } = pieces.get(id) ?? make(id)
+    pieces.set(id, { isSpecial, piece })
+    return skipSpecialTokens && isSpecial ? '' : piece
   }
 }

@@ -181,7 +181,15 @@ test('a conversation of a SentencePiece model has the ids of its whole text', as
   await writeFile(
     join(inside, 'tokenizer.json'),
     JSON.stringify({
-      added_tokens: ['<unk>', '<s>', '</s>'].map((content, id) => ({ id, content, special: true })),
+      added_tokens: ['<unk>', '<s>', '</s>'].map((content, id) => ({
+        id,
+        content,
+        single_word: false,
+        lstrip: false,
+        rstrip: false,
+        normalized: false,
+        special: true,
+      })),
       normalizer: {
         type: 'Sequence',
         normalizers: [

@@ -1,19 +1,27 @@
 /** A model's tokenizer and chat template, read from its directory. */
 import { join } from 'node:path'
-import { Tokenizer } from '@huggingface/tokenizers'
+import { openTokenizer, TokenizerError, type Encoded, type Tokenizer } from '@cairn-tune/tokenizers'
 import { z } from 'zod'
 import type { Chat } from './chat.ts'
 import { compileChatTemplate, type ChatPiece, type ChatTemplate } from './chat-template.ts'
 import { chatTemplateSchema, readChatTemplates, type ChatTemplates } from './chat-templates.ts'
 import { InputError } from './errors.ts'
+import { isGgufPath } from './gguf/gguf-file.ts'
 import { markTokens, type MarkedTokens } from './marked-tokens.ts'
-import { readModelText } from './model-texts.ts'
-import { tokenOffsets } from './token-offsets.ts'
+import { readModelText, type ModelText } from './model-texts.ts'
+import { addedTokens, specialTokensOf, tokensConfig, tokensMap, type TokenTexts } from './special-tokens.ts'
 import { createPieces, type PieceOf } from './token-pieces.ts'
 
 export type ModelTokenizer = {
-  /** Ids of a text. Special tokens written in it count as such; none are added. */
-  encode: (text: string) => number[]
+  encode: {
+    /** Ids of a text. Special tokens written in it count as such; none are added. */
+    (text: string): number[]
+    /**
+     * Ids of a text, and the range of characters of each in UTF-16 code units. `special` adds the tokens
+     * that the tokenizer adds to every text; their range is empty.
+     */
+    (text: string, options: { special: boolean }): Encoded
+  }
   /** Encodes with the special tokens that the tokenizer adds to every text, such as a start token. */
   encodeDocument: (text: string) => number[]
   /** Ids without a token, which a padded table has, give no text, as in transformers. */
@@ -40,47 +48,86 @@ const tokenText = z
   .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
   .nullish()
 const configSchema = z.looseObject({
+  ...tokensConfig.shape,
   bos_token: tokenText,
   eos_token: tokenText,
   pad_token: tokenText,
   unk_token: tokenText,
   chat_template: chatTemplateSchema,
 })
+type Config = z.infer<typeof configSchema>
 
 /** The files that define a model's tokenizer. `path` is tokenizer.json's, for messages. */
 export type TokenizerTexts = {
   path: string
-  json: object
-  config: z.infer<typeof configSchema>
+  /** tokenizer.json as written, because numbers that JavaScript parses may change. */
+  text: string
+  config: Config
+  map: TokenTexts['map']
+  added: TokenTexts['added']
+  /** Ids of end tokens in generation_config.json and config.json, in this order. */
+  ends: number[]
   templates: ChatTemplates
 }
 
-/** Reads tokenizer.json, tokenizer_config.json and the chat templates of a model. */
+const endsSchema = z.looseObject({ eos_token_id: z.union([z.int(), z.array(z.int())]).nullish() })
+
+/** Reads the files of a model that define its tokenizer and its chat template. */
 export async function readTokenizerTexts(directory: string): Promise<TokenizerTexts> {
   const path = join(directory, 'tokenizer.json')
-  const json = parseJson(path, await readModelText(directory, 'tokenizer.json'))
-  if (json === undefined)
+  const text = await readModelText(directory, 'tokenizer.json')
+  if (text === undefined)
     throw new InputError(`${path}: no such file; only tokenizers with a tokenizer.json are supported`)
-  const configPath = join(directory, 'tokenizer_config.json')
-  const config = configSchema.safeParse(
-    parseJson(configPath, await readModelText(directory, 'tokenizer_config.json')) ?? {},
-  )
-  if (!config.success) throw new InputError(`${configPath}: ${z.prettifyError(config.error)}`)
-  const templates = await readChatTemplates(directory, config.data.chat_template)
-  return { path, json, config: config.data, templates }
+  async function read<T>(name: ModelText, schema: z.ZodType<T>): Promise<T> {
+    const file = join(directory, name)
+    const parsed = schema.safeParse(parseJson(file, await readModelText(directory, name)) ?? {})
+    if (!parsed.success) throw new InputError(`${file}: ${z.prettifyError(parsed.error)}`)
+    return parsed.data
+  }
+  const config = await read('tokenizer_config.json', configSchema)
+  // A GGUF file names its end tokens in one place.
+  const more = isGgufPath(directory) ? [] : (['generation_config.json', 'config.json'] as const)
+  const ends = await Promise.all(more.map(name => read(name, endsSchema)))
+  return {
+    path,
+    text,
+    config,
+    map: await read('special_tokens_map.json', tokensMap),
+    added: await read('added_tokens.json', addedTokens),
+    ends: ends.flatMap(({ eos_token_id }) => eos_token_id ?? []),
+    templates: await readChatTemplates(directory, config.chat_template),
+  }
+}
+
+/** The tokenizer of the files, and the token of each role: `bos_token`, `eos_token` and so on. */
+export function openTexts(texts: TokenizerTexts): { tokenizer: Tokenizer; roles: Record<string, string> } {
+  const { path, text, config } = texts
+  let roles: Record<string, string> = {}
+  try {
+    const tokenizer = openTokenizer(text, {
+      splitsSpecial: config.split_special_tokens ?? false,
+      add(own) {
+        const tokens = specialTokensOf(texts, own)
+        roles = tokens.roles
+        return tokens.add
+      },
+    })
+    return { tokenizer, roles }
+  } catch (error) {
+    if (!(error instanceof TokenizerError)) throw error
+    parseJson(path, text)
+    throw new InputError(`${path}: invalid tokenizer: ${error.message}`, { cause: error })
+  }
 }
 
 /** The tokenizer of a model directory or GGUF file. `chatTemplate` replaces its own if given. */
 export async function loadTokenizer(directory: string, chatTemplate?: string): Promise<ModelTokenizer> {
-  const { path, json, config, templates } = await readTokenizerTexts(directory)
+  const texts = await readTokenizerTexts(directory)
   try {
-    return createTokenizer(json, config, chatTemplate === undefined ? templates : { default: chatTemplate })
+    return createTokenizer(texts, chatTemplate === undefined ? texts.templates : { default: chatTemplate })
   } catch (error) {
     if (error instanceof InputError) throw new InputError(`${directory}: ${error.message}`, { cause: error })
-    throw new InputError(
-      `${path}: invalid tokenizer: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    )
+    throw error
   }
 }
 
@@ -95,64 +142,43 @@ function parseJson(path: string, text: string | undefined): object | undefined {
   throw new InputError(`${path}: must be a JSON object`)
 }
 
-function createTokenizer(
-  json: object,
-  config: z.infer<typeof configSchema>,
-  templates: ChatTemplates,
-): ModelTokenizer {
-  // The clean-up deletes spaces, so decoding would not return the encoded text.
-  const tokenizer = new Tokenizer(json, { ...config, clean_up_tokenization_spaces: false })
-  const { bos_token, eos_token, pad_token, unk_token } = config
-  const idOf = (token: string | null | undefined) =>
-    typeof token === 'string' ? tokenizer.token_to_id(token) : undefined
-  const special = Object.fromEntries(
-    Object.entries({ bos_token, eos_token, pad_token, unk_token }).filter(
-      ([, token]) => typeof token === 'string',
-    ),
-  )
+function createTokenizer(texts: TokenizerTexts, templates: ChatTemplates): ModelTokenizer {
+  const { tokenizer, roles } = openTexts(texts)
+  const idOf = (token: string | undefined) => (token === undefined ? undefined : tokenizer.idOf(token))
+  const named = ['bos_token', 'eos_token', 'pad_token', 'unk_token'].filter(role => role in roles)
+  const special = Object.fromEntries(named.map(role => [role, roles[role] ?? '']))
   const chat = Object.keys(templates).length === 0 ? undefined : compileChatTemplate(templates, special)
-  const encode = (text: string) =>
-    text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids
-  const pieceOf = createPieces(json, tokenizer)
+  function encode(text: string): number[]
+  function encode(text: string, options: { special: boolean }): Encoded
+  function encode(text: string, options?: { special: boolean }): number[] | Encoded {
+    return options ? tokenizer.encode(text, options) : tokenizer.idsOf(text, { special: false })
+  }
   const encodePieces: ModelTokenizer['encodePieces'] = (pieces, { isDocument }) => {
     const text = pieces.map(piece => piece.text).join('')
-    const inner = encode(text)
-    const offsets = tokenOffsets(text, inner, tokenizer, pieceOf)
-    if (!offsets)
-      throw new InputError('the tokenizer changes the text, so it is not known which tokens are the answer')
-    const ids: number[] = isDocument ? tokenizer.encode(text).ids : inner
-    const added = ids.findIndex((_, at) => inner.every((id: number, i: number) => ids[at + i] === id))
-    const [before, after] = [Math.max(added, 0), ids.length - inner.length - Math.max(added, 0)]
+    const inner = tokenizer.encode(text, { special: false })
+    const ids = isDocument ? tokenizer.idsOf(text, { special: true }) : inner.ids
+    const added = ids.findIndex((_, at) => inner.ids.every((id, i) => ids[at + i] === id))
+    const [before, after] = [Math.max(added, 0), ids.length - inner.ids.length - Math.max(added, 0)]
     const empty = (count: number, at: number) =>
       Array.from({ length: count }, (): [number, number] => [at, at])
     return markTokens(
-      { ids, offsets: [...empty(before, 0), ...offsets, ...empty(after, text.length)] },
+      { ids, offsets: [...empty(before, 0), ...inner.offsets, ...empty(after, text.length)] },
       pieces,
     )
   }
-  const known = new Set<number>(tokenizer.get_vocab().values())
   return {
     encode,
-    encodeDocument: text => tokenizer.encode(text).ids,
-    decode(ids, { skipSpecialTokens = false } = {}) {
-      const own = ids.filter(id => known.has(id))
-      if (own.length === 0) return ''
-      return tokenizer.decode(own, {
-        skip_special_tokens: skipSpecialTokens,
-        clean_up_tokenization_spaces: false,
-      })
-    },
-    pieceOf,
+    encodeDocument: text => tokenizer.idsOf(text, { special: true }),
+    decode: (ids, { skipSpecialTokens = false } = {}) =>
+      tokenizer.decode(ids, { skipSpecial: skipSpecialTokens }),
+    pieceOf: createPieces(tokenizer),
     idOf,
-    vocabSize: [...known].reduce((max, id) => Math.max(max, id), -1) + 1,
+    vocabSize: tokenizer.size,
     // The characters that stand for bytes take one or two each, so this is an upper bound.
-    maxTokenBytes: [...tokenizer.get_vocab().keys()].reduce(
-      (max, token) => Math.max(max, Buffer.byteLength(token)),
-      1,
-    ),
-    bosTokenId: idOf(bos_token),
-    eosTokenId: idOf(eos_token),
-    padTokenId: idOf(pad_token),
+    maxTokenBytes: Math.max(tokenizer.maxTokenBytes, 1),
+    bosTokenId: idOf(roles['bos_token']),
+    eosTokenId: idOf(roles['eos_token']) ?? texts.ends.find(id => tokenizer.tokenOf(id) !== undefined),
+    padTokenId: idOf(roles['pad_token']),
     chat,
     encodePieces,
     encodeChat: conversation => {

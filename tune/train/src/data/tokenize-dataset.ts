@@ -52,7 +52,7 @@ const [IS_DOCUMENT, IS_TRUNCATED, IS_DROPPED] = [1, 2, 4]
 const MIN_CACHED_BYTES = 2 ** 17
 const MIN_CACHED_EXAMPLES = 1000
 /** Raise when the same input would be tokenised differently. */
-const VERSION = '4'
+const VERSION = '5'
 
 export async function tokenizeDataset(
   source: ExampleSource,

@@ -210,6 +210,15 @@ describe('rejects by name what GGUF cannot represent', () => {
     model: { ...(json['model'] as Json), ...more },
   })
 
+  const TOKEN = {
+    content: 'a',
+    single_word: false,
+    lstrip: true,
+    rstrip: false,
+    normalized: false,
+    special: true,
+  }
+
   test('exports the unchanged model', async () => {
     await expect(exportWith({})).resolves.toEqual({ tensors: 24, notes: [] })
   })
@@ -244,18 +253,38 @@ describe('rejects by name what GGUF cannot represent', () => {
     ],
     [
       'a token that takes the space beside it',
-      { tokenizer: json => ({ ...json, added_tokens: [{ id: 0, content: '<x>', lstrip: true }] }) },
-      /added_tokens\[0\]\.lstrip/,
+      {
+        tokenizer: json => {
+          const { vocab } = json['model'] as { vocab: Record<string, number> }
+          return {
+            ...json,
+            added_tokens: [...(json['added_tokens'] as Json[]), { ...TOKEN, id: vocab['a'] }],
+          }
+        },
+      },
+      /added_tokens\[\d\]\.lstrip/,
     ],
     [
       'something around every text',
-      { tokenizer: json => ({ ...json, post_processor: { type: 'BertProcessing' } }) },
-      'cannot write its post_processor to a GGUF file: {"type":"BertProcessing"}',
+      {
+        tokenizer: json => ({
+          ...json,
+          post_processor: { type: 'BertProcessing', sep: ['a', 1], cls: ['a', 1] },
+        }),
+      },
+      'cannot write its post_processor to a GGUF file: {"type":"BertProcessing","sep":["a",1],"cls":["a",1]}',
     ],
     [
       'a token beyond the model',
-      { tokenizer: inModel({ vocab: { a: 432 }, merges: [] }) },
-      'token "a" has id 432, but the model has only 432 tokens',
+      {
+        tokenizer: json => {
+          const { vocab } = json['model'] as { vocab: object }
+          const added = json['added_tokens'] as { content: string; id: number }[]
+          const known = Object.fromEntries(added.map(({ content, id }) => [content, id]))
+          return inModel({ vocab: { ...vocab, ...known, beyond: 432 } })(json)
+        },
+      },
+      'token "beyond" has id 432, but the model has only 432 tokens',
     ],
     ['too many ends', { ends: [5, 6, 7] }, 'the model has 4 end tokens, but a GGUF file can name only 3'],
     [

@@ -38,10 +38,21 @@ const SIGNS_O200K = String.raw`| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|
 const WORDS_O200K = (ending: string) =>
   String.raw`[^\r\n\p{L}\p{N}]?${UPPER}*${LOWER}+${ending}|[^\r\n\p{L}\p{N}]?${UPPER}+${LOWER}*${ending}`
 
+const DEEPSEEK_IDEOGRAPHS = '[一-龥ࠀ-一가-\u{d7ff}]+'
+/** DeepSeek's list of letters, which is older than \\p{L} of today. */
+const DEEPSEEK_LETTERS = [
+  'A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕ',
+  'ἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭ',
+  'Ꚁ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃',
+].join('')
+
 const SPLITS: readonly SplitRow[] = [
-  { names: ['gpt-2', 'phi-2', 'olmo', 'mpt'], steps: [bytes(true)] },
   {
-    names: ['smollm', 'starcoder', 'refact', 'codeshell'],
+    names: ['gpt-2', 'phi-2', 'olmo', 'mpt', 'gigachat', 'a.x-4.0', 'mellum', 'trillion'],
+    steps: [bytes(true)],
+  },
+  {
+    names: ['smollm', 'starcoder', 'refact', 'codeshell', 'command-r', 'exaone', 'minerva-7b'],
     steps: [{ type: 'Digits', individual_digits: true }, bytes(true)],
   },
   {
@@ -50,7 +61,7 @@ const SPLITS: readonly SplitRow[] = [
     composes: true,
   },
   {
-    names: ['llama-bpe', 'llama3', 'llama-v3'],
+    names: ['llama-bpe', 'llama3', 'llama-v3', 'falcon3', 'pixtral', 'midm-2.0'],
     steps: [split(String.raw`${CONTRACTIONS}\p{N}{1,3}${LETTERS_AND_SIGNS}`), bytes(false)],
     ignoresMerges: true,
     addsStart: true,
@@ -66,9 +77,32 @@ const SPLITS: readonly SplitRow[] = [
     addsStart: true,
   },
   {
-    names: ['gpt-4o'],
+    names: ['gpt-4o', 'llama4', 'kanana2'],
     steps: [
       split(String.raw`${WORDS_O200K(String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)?`)}|\p{N}{1,3}${SIGNS_O200K}`),
+      bytes(false),
+    ],
+  },
+  {
+    names: ['deepseek-coder'],
+    steps: [
+      split(String.raw`[\r\n]`),
+      split(String.raw`\s?\p{L}+`),
+      split(String.raw`\s?\p{P}+`),
+      split(DEEPSEEK_IDEOGRAPHS),
+      { type: 'Digits', individual_digits: true },
+      bytes(false),
+    ],
+  },
+  {
+    names: ['deepseek-llm'],
+    steps: [
+      split(String.raw`[\r\n]`),
+      split(String.raw`\s?[${DEEPSEEK_LETTERS}]+`),
+      split(String.raw`\s?[!-/:-~！-／：-～‘-‟　-。]+`),
+      split(String.raw`\s+$`),
+      split(DEEPSEEK_IDEOGRAPHS),
+      { type: 'Digits', individual_digits: false },
       bytes(false),
     ],
   },

@@ -48,7 +48,7 @@ export function tokenizerFiles(path: string, vocabulary: Vocabulary): { tokenize
       post_processor: addsStart ? startFirst(startText ?? '', start ?? 0) : null,
       ...(model.kind === 'llama'
         ? sentencePieceJson(model, vocab, textOf(unknown))
-        : byteLevelJson(path, model, vocab, new Set(added.map(({ id }) => id)))),
+        : byteLevelJson(path, model, vocab)),
     },
     config: {
       tokenizer_class: 'PreTrainedTokenizerFast',
@@ -66,16 +66,12 @@ export function tokenizerFiles(path: string, vocabulary: Vocabulary): { tokenize
 const isAddedTo = ({ kind }: Vocabulary['model'], token: Token) =>
   isFoundFirst(token) && (kind === 'llama' || token.type !== 'unknown')
 
-function byteLevelJson(
-  path: string,
-  { split, merges }: ByteLevel,
-  vocab: ReadonlyMap<string, number>,
-  isAdded: ReadonlySet<number>,
-): Json {
-  const [only, ...more] = split.steps
+function byteLevelJson(path: string, { split, merges }: ByteLevel, vocab: ReadonlyMap<string, number>): Json {
+  const steps = split.steps.map(step => (step.type === 'ByteLevel' ? { ...step, trim_offsets: true } : step))
+  const [only, ...more] = steps
   return {
     normalizer: split.composes ? { type: 'NFC' } : null,
-    pre_tokenizer: more.length === 0 ? only : { type: 'Sequence', pretokenizers: split.steps },
+    pre_tokenizer: more.length === 0 ? only : { type: 'Sequence', pretokenizers: steps },
     decoder: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
     model: {
       type: 'BPE',
@@ -86,7 +82,8 @@ function byteLevelJson(
       fuse_unk: false,
       byte_fallback: false,
       ignore_merges: split.ignoresMerges ?? false,
-      vocab: Object.fromEntries([...vocab].filter(([, id]) => !isAdded.has(id))),
+      // Added tokens are here, too: the library numbers other ones by itself.
+      vocab: Object.fromEntries(vocab),
       merges: merges.map((merge, i) => parted(path, merge, i)),
     },
   }

@@ -1,7 +1,7 @@
 /** The vocabulary of a GGUF file, from tokenizer.json. Rejects what a file cannot express. */
 import { z } from 'zod'
 import { InputError, UnsupportedError } from '../errors.ts'
-import type { TokenizerTexts } from '../tokenizer.ts'
+import { openTexts, type TokenizerTexts } from '../tokenizer.ts'
 import { splitLike, stepsOf } from './split-patterns.ts'
 import { TOKEN_TYPES, type ByteLevel, type Vocabulary } from './vocabulary.ts'
 import { bool, text, texts, u32, type MetadataValue } from './writer.ts'
@@ -16,7 +16,6 @@ const addedToken = z.looseObject({
   rstrip: off,
 })
 const tokenizerJson = z.looseObject({
-  added_tokens: z.array(addedToken).default([]),
   normalizer: z.union([z.null(), z.looseObject({ type: z.literal('NFC') })]).optional(),
   pre_tokenizer: z.unknown(),
   post_processor: z.unknown(),
@@ -32,18 +31,27 @@ const tokenizerJson = z.looseObject({
   }),
 })
 
+/** The tokens of tokenizer.json and of the files beside it. */
+const withAdded = z.object({ added_tokens: z.array(addedToken) })
+
+function expressible<T>(path: string, schema: z.ZodType<T>, json: unknown): T {
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  throw new UnsupportedError(
+    `${path}: only byte-level BPE can be written to a GGUF file: ${z.prettifyError(parsed.error)}`,
+  )
+}
+
 /** Tokens of `size` ids, the rows of the embedding. `ends` are the end tokens of config.json. */
 export function vocabularyOf(
-  { path, json, config, templates }: TokenizerTexts,
+  texts: TokenizerTexts,
   size: number,
   ends: readonly number[],
 ): Vocabulary<ByteLevel> {
-  const parsed = tokenizerJson.safeParse(json)
-  if (!parsed.success)
-    throw new UnsupportedError(
-      `${path}: only byte-level BPE can be written to a GGUF file: ${z.prettifyError(parsed.error)}`,
-    )
-  const { added_tokens: added, pre_tokenizer, post_processor, model } = parsed.data
+  const { path, templates } = texts
+  const { pre_tokenizer, post_processor, model } = expressible(path, tokenizerJson, JSON.parse(texts.text))
+  const { tokenizer, roles } = openTexts(texts)
+  const { added_tokens: added } = expressible(path, withAdded, { added_tokens: tokenizer.added })
   const split = splitLike(pre_tokenizer, model.ignore_merges)
   if (!split)
     throw new UnsupportedError(
@@ -64,11 +72,7 @@ export function vocabularyOf(
   for (const [token, id] of Object.entries(model.vocab)) put(id, { text: token, type: 'normal' })
   for (const { id, content, special } of added)
     put(id, { text: content, type: special ? 'control' : 'userDefined' })
-  const idOf = (token: string | null | undefined) =>
-    typeof token === 'string'
-      ? (added.find(({ content }) => content === token)?.id ?? model.vocab[token])
-      : undefined
-  const start = idOf(config.bos_token)
+  const idOf = (role: string) => (roles[role] === undefined ? undefined : tokenizer.idOf(roles[role]))
   return {
     model: {
       kind: 'gpt2',
@@ -76,11 +80,11 @@ export function vocabularyOf(
       merges: model.merges.map(merge => (typeof merge === 'string' ? merge : merge.join(' '))),
     },
     tokens,
-    start,
-    ends: [...new Set([idOf(config.eos_token) ?? [], ...ends].flat())],
-    padding: idOf(config.pad_token),
-    unknown: idOf(config.unk_token),
-    addsStart: addsStart(path, post_processor, config.bos_token ?? undefined),
+    start: idOf('bos_token'),
+    ends: [...new Set([idOf('eos_token') ?? [], ...ends].flat())],
+    padding: idOf('pad_token'),
+    unknown: idOf('unk_token'),
+    addsStart: addsStart(path, post_processor, roles['bos_token']),
     templates,
   }
 }
