@@ -183,6 +183,17 @@ test('accepts names and number formats of other trainers', () => {
   expect(Object.keys(UNSUPPORTED_KEYS).filter(key => CONFIG_KEYS.includes(key))).toEqual([])
 })
 
+test('the file that the documentation shows is a valid configuration', async () => {
+  const page = (await generated())['docs/tune/config.md'] ?? ''
+  const yaml = /```yaml\n(.*?)```/s.exec(page)?.[1]
+  expect(yaml).toBeDefined()
+  expect(readConfig({ yaml: yaml ?? '' })).toMatchObject({
+    recipe: 'qbnb',
+    eval_split: 0.1,
+    learning_rate: 2e-4,
+  })
+})
+
 test('suggests the nearest key, or none', () => {
   expect(nearestKey('batch', ['per_device_train_batch_size', 'packing'])).toBeUndefined()
   expect(nearestKey('PACKIN', ['packing', 'seed'])).toBe('packing')

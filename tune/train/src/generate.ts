@@ -5,6 +5,32 @@
 import { configKeys } from './config-keys.ts'
 import { recipesPage } from './recipes-text.ts'
 
+/** A configuration file that the page shows. */
+const EXAMPLE = `A file for \`npx cairn-tune train run.yaml\`:
+
+\`\`\`yaml
+model: Qwen/Qwen3-0.6B
+dataset: train.jsonl
+eval_split: 0.1                       # a tenth of the data, not trained on
+output_dir: run
+
+recipe: qbnb                          # the base in NF4, as QLoRA stores it
+lora_rank: 16
+lora_alpha: 32
+lora_target_modules: [q_proj, k_proj, v_proj, o_proj]
+
+max_seq_length: 1024
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 4        # 8 rows per optimizer step
+num_train_epochs: 2
+learning_rate: 2e-4
+warmup_ratio: 0.03
+
+eval_steps: 50
+load_best_model_at_end: true
+save_steps: 50                        # --resume continues from the newest checkpoint
+\`\`\``
+
 /** Text of docs/tune/config.md. */
 export function configPage(): string {
   const cell = (text: string) => (text === '' || text === 'required' ? text : `\`${text}\``)
@@ -28,7 +54,9 @@ export function configPage(): string {
       'overrides the file. An unknown key is an error that suggests the closest known key. `--memory` and ' +
       '`--samples` are short for `memory_limit` and `dataset_samples`. Names from other trainers, such as ' +
       '`lr`, `lora_r`, `model_name_or_path` and `optim: adamw_torch`, are accepted. Those without a ' +
-      'counterpart are rejected with the reason (`tune/train/src/peer-names.ts`).',
+      'counterpart are rejected with the reason ([table](coming-from.md)).',
+    '',
+    EXAMPLE,
     '',
     '| key | values | default | meaning |',
     '|---|---|---|---|',

@@ -34,6 +34,11 @@ export const ALIASES: Readonly<Record<string, Key>> = {
   max_norm: 'max_grad_norm',
   val_set_size: 'eval_split',
   test_size: 'eval_split',
+  random_state: 'seed',
+  batch_size: 'per_device_train_batch_size',
+  iters: 'max_steps',
+  save_every: 'save_steps',
+  lora_modules_to_save: 'modules_to_save',
   val_dataset: 'eval_dataset',
   steps_per_eval: 'eval_steps',
   rl: 'method',
@@ -63,6 +68,10 @@ export const VALUE_ALIASES: Readonly<Partial<Record<Key, Readonly<Record<string,
 const MIX = 'dataset names one data set; dataset_mix lists several, each with path, subset, split and weight'
 const ALONE = 'a run is one process on one machine'
 const PRECISION = 'recipe and compute_dtype set the number formats of a run'
+const RECOMPUTE = 'use recompute: all recomputes every activation, none keeps them, auto fits memory_limit'
+const ANSWERS = 'train_on: assistant trains on the answers only, all on everything'
+const FLASH = 'there is one attention kernel, which keeps packed documents separate'
+const REPORTS = 'metrics.jsonl has every step; report_to: tensorboard also writes event files'
 
 /** Keys of other trainers that are not supported, with the reason. */
 export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
@@ -72,8 +81,20 @@ export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
   torch_dtype: PRECISION,
   load_in_4bit: 'recipe: qbnb stores the base in NF4, qfp4 in NVFP4',
   load_in_8bit: 'recipe: qfp8 stores the base in 8 bits',
-  gradient_checkpointing:
-    'use recompute: all recomputes every activation, none keeps them, auto fits memory_limit',
+  gradient_checkpointing: RECOMPUTE,
+  use_gradient_checkpointing: RECOMPUTE,
+  grad_checkpoint: RECOMPUTE,
+  full_finetuning: 'lora: false trains every weight',
+  fine_tune_type: 'lora: false trains every weight, use_dora: true trains a DoRA adapter',
+  adapter: 'an adapter is trained by default; recipe: qbnb stores the base in NF4, as QLoRA does',
+  adapter_path: 'output_dir is the directory of the run, init_adapter an adapter to start from',
+  lora_target_linear: 'all projections are the default; lora_target_modules selects some',
+  num_layers: 'every layer gets an adapter; rank_pattern gives layers other ranks',
+  dataset_text_field: 'dataset_columns maps column names: text=NAME',
+  mask_prompt: ANSWERS,
+  flash_attention: FLASH,
+  attn_implementation: FLASH,
+  wandb_project: REPORTS,
   logging_steps: 'every step is logged, in metrics.jsonl',
   logging_dir: 'all output of a run is in output_dir',
   eval_strategy: 'eval_steps sets how often to evaluate',
@@ -89,8 +110,8 @@ export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
   interleave_probs: 'the weights of dataset_mix are the shares of its data sets',
   max_prompt_length:
     'max_seq_length limits both answers of a pair to half of it each; longer ones are truncated',
-  assistant_only_loss: 'train_on: assistant trains on the answers only, all on everything',
-  train_on_inputs: 'train_on: assistant trains on the answers only, all on everything',
+  assistant_only_loss: ANSWERS,
+  train_on_inputs: ANSWERS,
   chat_template: "the model's own template is used; edit chat_template.jinja in its directory",
   neftune_noise_alpha: 'noise on embeddings is not supported',
   bias: 'adapters do not train biases',
