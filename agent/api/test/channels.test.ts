@@ -36,7 +36,8 @@ test('an administrator sees connections and failed deliveries of their own organ
   await channels.setConnection('hook', 'degraded', 'the callback answered 400')
   const epoch = await channels.acquire('hook', 'deliver', 'me', 30_000)
   const fence = { connection_id: 'hook', epoch: epoch! }
-  const id = { session_id: 's', event_id: 3, part: 0 }
+  const session_id = await service.newSession()
+  const id = { session_id, event_id: 3, part: 0 }
   await channels.beginDelivery({ ...id, key: 'k' }, fence)
   await channels.settleDelivery(id, { state: 'dead', error: 'the callback answered 400' }, fence)
 
@@ -45,7 +46,7 @@ test('an administrator sees connections and failed deliveries of their own organ
     { name: 'hook', state: 'degraded', webhook_path: '/v1/channels/hook/webhook' },
   ])
   expect((await service.call(dead)).json.deliveries).toMatchObject([
-    { session_id: 's', event_id: 3, state: 'dead', attempts: 1, possible_duplicate: false },
+    { session_id, event_id: 3, state: 'dead', attempts: 1, possible_duplicate: false },
   ])
   expect((await service.call(`${dead}?state=sent`)).json.deliveries).toEqual([])
   const act = (path: string, by?: string, body?: object) =>

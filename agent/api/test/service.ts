@@ -162,7 +162,10 @@ export async function startService({
       const id = randomUUID()
       const db = new DatabaseSync(join(dir, 'store', 'cairn.db'))
       db.exec('PRAGMA busy_timeout = 5000')
-      db.prepare('INSERT INTO organisations (id, name, created_at) VALUES (?, ?, ?)').run(id, 'Other', now())
+      db.prepare(
+        `INSERT INTO organisations (id, org_key, name, created_at)
+        SELECT ?, max(org_key) + 1, ?, ? FROM organisations`,
+      ).run(id, 'Other', now())
       db.close()
       return id
     },
