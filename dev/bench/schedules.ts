@@ -42,11 +42,11 @@ async function prepare(store: LogStore): Promise<string[]> {
 async function accountedFor(store: LogStore, ids: readonly string[]): Promise<string> {
   let [slots, rows, sessions] = [0, 0, 0]
   for (const id of ids) {
-    const { runs } = await store.coordination.scheduleRuns(id, { limit: 10 })
-    const schedule = await store.coordination.schedule(id)
+    const { runs } = await store.schedules.runs(id, { limit: 10 })
+    const schedule = await store.schedules.get(id)
     slots += Number(schedule?.state['slot_count'])
     rows += runs.length
-    const made = await store.getSessions(runs.flatMap(run => run.run_session_id ?? []))
+    const made = await store.sessions.getMany(runs.flatMap(run => run.run_session_id ?? []))
     sessions += made.length
   }
   return `${slots} slots, ${rows} rows, ${sessions} sessions of runs`

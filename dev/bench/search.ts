@@ -32,7 +32,7 @@ async function fill(): Promise<void> {
     await Promise.all(
       Array.from({ length: Math.min(100, SESSIONS - from) }, async (_, n) => {
         const session_id = `s-${from + n}`
-        await store.createSession({
+        await store.sessions.create({
           id: session_id,
           // One session in ten is of another organisation.
           org_id: n % 10 === 0 ? 'org_2' : 'org_1',

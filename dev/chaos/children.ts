@@ -110,8 +110,8 @@ async function growTree(): Promise<void> {
 async function examine(): Promise<void> {
   const store = await openPostgresStore({ url: database.place, readOnly: true })
   const logsOf = async (id: string): Promise<[string, SessionEvent[]][]> => {
-    const log = (await store.read(id, 0, 100_000)).map(({ json }) => decodeEvent(json))
-    const links = await store.coordination.children(id)
+    const log = (await store.events.read(id, 0, 100_000)).map(({ json }) => decodeEvent(json))
+    const links = await store.links.children(id)
     for (const { child_id, status } of links)
       if (status === 'open') problems.push(`${child_id}: its tree has ended, and its link is open`)
     return [[id, log], ...(await Promise.all(links.map(link => logsOf(link.child_id)))).flat()]

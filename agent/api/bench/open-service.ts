@@ -50,7 +50,7 @@ export async function openService(
     port,
     token: await measured.mintUserToken(asked),
     async newSession() {
-      const { id } = await store.createSession({
+      const { id } = await store.sessions.create({
         id: randomUUID(),
         org_id: admin.org_id,
         created_by: admin.id,

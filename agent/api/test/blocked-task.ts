@@ -8,7 +8,7 @@ export async function addBlockedTask(
   owner: string,
 ): Promise<{ task_id: string; worker_id: string }> {
   const [task_id, worker_id] = [randomUUID(), randomUUID()]
-  const session = await service.store.getSession(owner)
+  const session = await service.store.sessions.get(owner)
   if (session === null) throw new Error('the owner is gone')
   const { org_id, created_by, created_by_kind, agent } = session
   const plan = {

@@ -7,7 +7,7 @@ import { type Service, startService } from './service.ts'
 
 /** Writes to a board as a worker of its tree does. */
 async function write(service: Service, root: string, writer: string, change: Partial<BoardChange>) {
-  const { last_seq } = await service.store.coordination.board(root)
+  const { last_seq } = await service.store.board.read(root)
   const row = { root_id: root, last_seq, writer_id: writer, notes: [], supersede: [], renew: [], ...change }
   await service.store.commit({ session_id: writer, events: [], rows: [{ do: 'board.add', ...row }] })
 }
@@ -76,5 +76,5 @@ test('a session without workers has an empty board, and the API rejects foreign 
     [405, 'method_not_allowed'],
     [405, 'method_not_allowed'],
   ])
-  expect((await service.store.coordination.board(id)).notes).toEqual([])
+  expect((await service.store.board.read(id)).notes).toEqual([])
 })

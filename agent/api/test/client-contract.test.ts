@@ -204,7 +204,9 @@ test('accepting the disclosure again writes no second event', async () => {
   const id = await service.newSession()
   for (let again = 0; again < 3; again++)
     expect((await post(`/v1/sessions/${id}/confirm-disclosure`)).status).toBe(204)
-  expect((await service.store.read(id, 0, 10)).map(({ type }) => type)).toEqual(['disclosure.confirmed'])
+  expect((await service.store.events.read(id, 0, 10)).map(({ type }) => type)).toEqual([
+    'disclosure.confirmed',
+  ])
 })
 
 /** Promise 4.8: A command's reply cannot be rated. */

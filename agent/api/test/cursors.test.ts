@@ -113,7 +113,7 @@ test('a page of a thousand events contains exactly the stored records', async ()
       session_id: id,
       events: Array.from({ length: 400 }, (_, at) => syntheticMessage('test', `${n}.${at} "\\ é 漢 \u2028`)),
     })
-  const stored = await service.store.read(id, 0, 1000)
+  const stored = await service.store.events.read(id, 0, 1000)
   const { text } = await service.call(`/v1/sessions/${id}/events/poll?limit=1000`)
   expect(text).toBe(`{"events":[${stored.map(({ json }) => json).join(',')}],"has_more":true,"last_id":1000}`)
 })

@@ -55,7 +55,9 @@ async function talked(service: Service): Promise<string> {
 }
 
 const logOf = async (service: Service, id: string) =>
-  (await service.store.read(id, 0, 100)).map(({ json }) => JSON.parse(json) as { type: string; data: never })
+  (await service.store.events.read(id, 0, 100)).map(
+    ({ json }) => JSON.parse(json) as { type: string; data: never },
+  )
 
 describe.each(['SQLite', 'Postgres'])('on %s', kind => {
   async function start(): Promise<Service> {
@@ -115,9 +117,9 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
     await service.call(`/v1/sessions/${id}`, { method: 'DELETE' })
     const { status, json } = await restore()
     expect([status, json.status, json.state]).toEqual([200, 'active', 'idle'])
-    expect(await service.store.claim('worker', 1, 1000), 'nothing of it goes on').toEqual([])
+    expect(await service.store.leases.claim('worker', 1, 1000), 'nothing of it goes on').toEqual([])
     await service.say(id, 'third')
-    expect(await service.store.claim('worker', 1, 1000)).toHaveLength(1)
+    expect(await service.store.leases.claim('worker', 1, 1000)).toHaveLength(1)
   })
 })
 

@@ -21,7 +21,9 @@ test('the same key and body return the first answer and have no second effect', 
     'true',
   ])
   expect(first.headers.get('idempotency-replayed')).toBeNull()
-  expect((await service.store.read(id, 0, 10)).filter(({ type }) => type === 'user.message')).toHaveLength(1)
+  expect(
+    (await service.store.events.read(id, 0, 10)).filter(({ type }) => type === 'user.message'),
+  ).toHaveLength(1)
 })
 
 test('a key with another body or path is rejected with 422, and keys belong to one principal', async () => {
@@ -93,7 +95,7 @@ test.each(['before', 'after'] as const)(
     expect([again.status, again.json.event_id]).toEqual([202, when === 'after' ? 1 : 2])
     const replay = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
     expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([again.text, 'true'])
-    const said = (await service.store.read(id, 0, 10, ['user.message'])).map(
+    const said = (await service.store.events.read(id, 0, 10, ['user.message'])).map(
       ({ json }) => (JSON.parse(json) as { data: { content: string } }).data.content,
     )
     expect(said.toSorted()).toEqual(['another', 'once'])

@@ -48,7 +48,7 @@ test('a gate is decided once, and a second answer returns the first decision', a
     'already_answered',
     'approve',
   ])
-  expect(await service.store.findGrant(id, 'terminal', 'h')).not.toBeNull()
+  expect(await service.store.grants.find(id, 'terminal', 'h')).not.toBeNull()
   expect((await respond(service, randomUUID(), { decision: 'approve' })).status).toBe(404)
 })
 

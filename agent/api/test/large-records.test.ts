@@ -24,7 +24,7 @@ const openStreams = async (service: Service): Promise<string> =>
 test('a record of 40 MB reaches every reader complete, and so do later events', async () => {
   await using service = await startService()
   const id = await withRecord(service, 40 * MB)
-  const [stored] = await service.store.read(id, 1, 1)
+  const [stored] = await service.store.events.read(id, 1, 1)
   const readers = await Promise.all([1, 2, 3].map(() => openStream(service, `/v1/sessions/${id}/events`)))
   for (const reader of readers) {
     await reader.until(({ lastId }) => lastId() === 3)

@@ -79,7 +79,7 @@ test.each([
     expect([status, answer.code]).toEqual([422, 'invalid_body'])
     expect(answer.errors).toEqual([{ path, message: 'must not be blank' }])
   }
-  expect(await shared.store.read(id, 0, 10)).toEqual([])
+  expect(await shared.store.events.read(id, 0, 10)).toEqual([])
 })
 
 test('an invalid body returns the path of each error', async () => {
@@ -148,7 +148,7 @@ test('a plain request id is kept, and any other one is replaced', async () => {
 
 test('an internal error reveals no details, and the logger gets them with the request id', async () => {
   await using service = await startService()
-  service.store.listSessions = async () => {
+  service.store.sessions.list = async () => {
     throw new Error('secret path /var/x')
   }
   const { status, json, text } = await service.call('/v1/sessions')

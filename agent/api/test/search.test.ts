@@ -95,7 +95,7 @@ test('concurrent changes are sent together', async () => {
   const title = (n: number) =>
     service.call(`/v1/sessions/${id}`, { method: 'PATCH', body: { title: `t${n}` } })
   await Promise.all(Array.from({ length: 20 }, (_, n) => title(n)))
-  const last = (await store.getSession(id))?.title
+  const last = (await store.sessions.get(id))?.title
   await stream.until(({ text }) => text().includes(`"title":"${last ?? randomUUID()}"`))
   expect(stream.frames().filter(({ event }) => event === 'session').length).toBeLessThan(10)
   stream.close()

@@ -7,7 +7,7 @@ import { startService, type Service } from './service.ts'
 const post = (service: Service, path: string, body?: unknown) =>
   service.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })
 const types = async (service: Service, id: string) =>
-  (await service.store.read(id, 0, 100)).map(({ type }) => type)
+  (await service.store.events.read(id, 0, 100)).map(({ type }) => type)
 
 /** Promise 6.4: A message's response contains the message's own id, also for `/stop`. */
 test('/stop returns the id of its message like every message, and the stop event follows it', async () => {
@@ -18,7 +18,7 @@ test('/stop returns the id of its message like every message, and the stop event
     method: 'POST',
     body: { content: '/stop' },
   })
-  const events = await service.store.read(id, 0, 10)
+  const events = await service.store.events.read(id, 0, 10)
   expect(events.map(({ type }) => type)).toEqual(['user.message', 'user.message', 'session.stopped'])
   expect([status, json]).toEqual([202, { event_id: events[1]?.id, session_id: id, taken_as: 'message' }])
 })
@@ -120,7 +120,7 @@ test('a goal over HTTP is clamped and stored, and a batch of events is atomic', 
   const { status, json } = await post(service, `/v1/sessions/${id}/events`, { events: [goal] })
   expect(status).toBe(202)
   expect(json.events).toMatchObject([{ type: 'user.define_outcome', event_id: 1 }])
-  const [record] = await service.store.read(id, 0, 1)
+  const [record] = await service.store.events.read(id, 0, 1)
   expect(JSON.parse(record?.json ?? '').data).toMatchObject({
     description: 'ship it',
     max_iterations: 20,
@@ -145,7 +145,7 @@ test('a candidate text for a skill is validated, and other metadata is stored un
   expect((await send({ skill_override: { ...override, body: '' } })).status).toBe(422)
   expect((await send({ skill_override: { source: 'rollout' } })).status).toBe(422)
   expect((await send({ skill_override: override, mine: 1 })).status).toBe(202)
-  const [record] = await service.store.read(id, 0, 1)
+  const [record] = await service.store.events.read(id, 0, 1)
   expect(JSON.parse(record?.json ?? '').data.metadata).toEqual({ skill_override: override, mine: 1 })
 })
 

@@ -73,8 +73,8 @@ test('without a built UI a page reports that', async () => {
 test('the probes distinguish liveness from readiness', async () => {
   await using service = await startService()
   expect((await service.call('/readyz', { token: null })).status).toBe(200)
-  const list = service.store.listSessions
-  service.store.listSessions = async () => {
+  const list = service.store.sessions.list
+  service.store.sessions.list = async () => {
     throw new Error('disk is gone')
   }
   expect((await service.call('/readyz', { token: null })).status).toBe(503)
@@ -82,7 +82,7 @@ test('the probes distinguish liveness from readiness', async () => {
     status: 'ok',
     version: '0.0.0-test',
   })
-  service.store.listSessions = list
+  service.store.sessions.list = list
 })
 
 /** Promise 4.11: A server that cannot write is not ready and becomes ready again by itself. */

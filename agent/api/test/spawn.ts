@@ -9,8 +9,8 @@ const coordination = writer('coordination')
 /** A child of that session, as the harness creates one. */
 export async function spawn(service: Service, parent_id: string, goal: string): Promise<string> {
   const child_id = randomUUID()
-  const parent = await service.store.getSession(parent_id)
-  const link = await service.store.coordination.link(parent_id)
+  const parent = await service.store.sessions.get(parent_id)
+  const link = await service.store.links.get(parent_id)
   if (parent === null) throw new Error(`there is no session ${parent_id}`)
   const { org_id, created_by, created_by_kind, agent } = parent
   const depth = (link?.depth ?? 0) + 1

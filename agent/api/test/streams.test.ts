@@ -12,7 +12,7 @@ test('a stream starts with retry and a comment, and its headers forbid buffering
   await service.say(id, 'a\nb\r\nc')
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
   await stream.until(({ ids }) => ids().length === 1)
-  const [record] = (await service.store.read(id, 0, 1)).map(({ json }) => json)
+  const [record] = (await service.store.events.read(id, 0, 1)).map(({ json }) => json)
   expect(stream.text()).toBe(`retry: 2000\n: connected\nid: 1\nevent: user.message\ndata: ${record}\n\n`)
   expect(stream.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',

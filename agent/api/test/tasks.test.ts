@@ -48,7 +48,7 @@ test('a task is cancelled once, and its session gets an event', async () => {
   expect(cancelled.json.error).toContain('not needed')
   const again = await post(service, `/v1/tasks/${task_id}/cancel`, {})
   expect([again.status, again.json.code, again.json.task_status]).toEqual([409, 'wrong_state', 'cancelled'])
-  expect(await service.store.coordination.link(worker_id)).toMatchObject({
+  expect(await service.store.links.get(worker_id)).toMatchObject({
     status: 'failed',
     cause: 'cancelled',
   })
@@ -69,5 +69,5 @@ test('foreign and missing tasks return 404', async () => {
     post(service, `/v1/tasks/${randomUUID()}/unblock`, { answer: 'x' }),
   ])
   expect(calls.map(({ status }) => status)).toEqual([404, 404, 404, 404])
-  expect((await service.store.coordination.task(task_id))?.status).toBe('blocked')
+  expect((await service.store.tasks.get(task_id))?.status).toBe('blocked')
 })

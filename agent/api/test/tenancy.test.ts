@@ -95,7 +95,7 @@ async function foreigners(service: Service): Promise<[who: string, token: string
 test('every route of a session, an inbox item or a task returns 404 to another tenant and changes nothing', async () => {
   await using service = await startService()
   const target = await withItem(service)
-  const before = await service.store.read(target.id, 0, 100)
+  const before = await service.store.events.read(target.id, 0, 100)
   const answers: string[] = []
   for (const [who, token, prefixes] of await foreigners(service)) {
     for (const [name, route] of owned) {
@@ -111,9 +111,9 @@ test('every route of a session, an inbox item or a task returns 404 to another t
     }
   }
   expect(answers).toEqual([])
-  expect(await service.store.read(target.id, 0, 100)).toEqual(before)
-  expect((await service.store.getSession(target.id))?.status).toBe('active')
-  expect((await service.store.coordination.task(target.task))?.status).toBe('blocked')
+  expect(await service.store.events.read(target.id, 0, 100)).toEqual(before)
+  expect((await service.store.sessions.get(target.id))?.status).toBe('active')
+  expect((await service.store.tasks.get(target.task))?.status).toBe('blocked')
 })
 
 /** An answer without the parts that identify the request. */

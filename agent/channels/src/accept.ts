@@ -220,7 +220,7 @@ async function threadContext(
   { adapter, name }: Connection,
   { inbound, conversation, session, isLast }: Called,
 ): Promise<string | null> {
-  if (conversation.generation > 0 || (await store.lastEvents([session.id])).has(session.id)) return null
+  if (conversation.generation > 0 || (await store.events.last([session.id])).has(session.id)) return null
   try {
     return (await adapter.threadBefore?.(inbound, AbortSignal.timeout(ASK_MS))) ?? null
   } catch (error) {

@@ -35,7 +35,7 @@ export async function answerButton(
   if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
     return tell(REPLIES.promptGone, 'no_prompt')
   if (prompt.closed_at !== null) return tell(await decided(), 'prompt_closed')
-  const item = prompt.item_id === null ? null : await deps.store.getInboxItem(prompt.item_id)
+  const item = prompt.item_id === null ? null : await deps.store.inbox.get(prompt.item_id)
   if (item === null) return tell(REPLIES.promptGone, 'no_item')
   // An answer needs the session's owner, like text; an approval needs the sender's permission.
   if (prompt.kind === 'question' && !mayContinue(standing, ownerOf(connection, inbound, asked.sender)))

@@ -15,7 +15,7 @@ export async function findActive(
 ): Promise<ActiveConversation | null> {
   const conversation = await store.channels.conversation(id, key)
   if (conversation === null) return null
-  return { conversation, session: await store.getSession(conversation.session_id) }
+  return { conversation, session: await store.sessions.get(conversation.session_id) }
 }
 
 /** Assigns the event to the conversation in which its sender may write. */
@@ -79,7 +79,7 @@ export async function ensureSession(
   { session_id }: ChannelConversation,
   principal: Principal,
 ): Promise<SessionRow> {
-  const found = await deps.store.getSession(session_id)
+  const found = await deps.store.sessions.get(session_id)
   if (found !== null) return found
   return createSession({ ...deps, newId: () => session_id }, deps.agents, {
     agent,

@@ -22,7 +22,7 @@ const DID: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Re
 
 /** For example "Approved by Ann."; null if undecided. */
 export async function verdictOf(store: LogStore, orgId: string, itemId: string): Promise<string | null> {
-  const item = await store.getInboxItem(itemId)
+  const item = await store.inbox.get(itemId)
   if (item === null) return null
   const { decision, decided_by_name: name } = await nameDecider({ store }, orgId, item)
   const did = DID[decision ?? '']
@@ -68,7 +68,7 @@ async function cardOf(
   if (prompt === null || prompt.event_id === null || prompt.part === null) return null
   const { session_id, event_id, part } = prompt
   const delivery = await store.channels.delivery({ session_id, event_id, part })
-  const [gate] = await store.read(session_id, event_id - 1, 1)
+  const [gate] = await store.events.read(session_id, event_id - 1, 1)
   if (delivery === null || gate?.id !== event_id) return null
   const shown = (await messageChunks(delivering, decodeEvent(gate.json)))[part]
   return shown === undefined ? null : { delivery, text: shown.text }

@@ -37,7 +37,7 @@ export async function deliverConversation(
   let through: EventId = conversation.delivered_through
   let looked = through
   for (;;) {
-    const events = await deps.store.read(session_id, looked, AT_ONCE, types)
+    const events = await deps.store.events.read(session_id, looked, AT_ONCE, types)
     for (const { id, json } of events) {
       looked = id
       const event = decodeEvent(json)
@@ -67,7 +67,7 @@ export async function deliverConversation(
 export async function redeliver(delivering: Delivering, redo: ChannelDelivery): Promise<void> {
   const { deps, fence } = delivering
   const conversation = await deps.store.channels.conversationOf(redo.session_id)
-  const [event] = await deps.store.read(redo.session_id, redo.event_id - 1, 1)
+  const [event] = await deps.store.events.read(redo.session_id, redo.event_id - 1, 1)
   if (conversation !== null && event?.id === redo.event_id) {
     // The running turn has nothing to do with it.
     const place = { ...conversation, progress_message_id: null }

@@ -18,8 +18,8 @@ export async function fileOf(
 ): Promise<PartFile | null> {
   const most = connection.adapter.limits.fileBytesOut
   if (artifact_id === undefined || most === 0) return null
-  const artifact = await deps.store.getArtifact(sessionId, artifact_id)
-  const session = await deps.store.getSession(sessionId)
+  const artifact = await deps.store.artifacts.get(sessionId, artifact_id)
+  const session = await deps.store.sessions.get(sessionId)
   if (artifact === null || session === null) return null
   const workspace = sessionFolder(deps.workspacesDir, workspaceOf(session))
   const body = await bodyOf(workspace, artifact.spec, most)

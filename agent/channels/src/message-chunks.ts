@@ -22,7 +22,7 @@ const splitPiece = (piece: Piece, limit: number): MessageChunk[] =>
 async function readerOf({ deps, connection }: Delivering, sessionId: string): Promise<Reader> {
   const { publicUrl, adapter } = connection
   return {
-    isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user',
+    isLinked: (await deps.store.sessions.get(sessionId))?.created_by_kind === 'user',
     hasNoButtons: adapter.hasNoButtons === true,
     ...(adapter.limits.updateEveryMin === undefined ? {} : { updateEveryMin: adapter.limits.updateEveryMin }),
     ...(publicUrl === null ? {} : { link: `${publicUrl}/sessions/${sessionId}` }),

@@ -48,7 +48,7 @@ export function createOutgoing(
       if (later !== null) return nudge(later)
       if (running === 1) looked.set(session_id, last_id)
       // Others were skipped for lack of capacity, or this session's log has grown meanwhile.
-      const isAhead = ((await deps.store.lastEvents([session_id])).get(session_id)?.id ?? 0) > last_id
+      const isAhead = ((await deps.store.events.last([session_id])).get(session_id)?.id ?? 0) > last_id
       if (isCut || isAhead) nudge()
     })
     return true

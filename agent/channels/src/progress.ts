@@ -96,7 +96,7 @@ export function createProgress(): Progress {
       following.set(sessionId, followed)
     }
     for (;;) {
-      const events = await deps.store.read(sessionId, followed.through, AT_ONCE, STREAMED)
+      const events = await deps.store.events.read(sessionId, followed.through, AT_ONCE, STREAMED)
       for (const { id, json } of events) {
         followed.streamed = foldStreamed(followed.streamed, decodeEvent(json))
         followed.through = id

@@ -31,7 +31,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   }
   const shared = { connectionId: connection.id, holder, channels, signal, onError, pollMs: POLL_MS }
   const accepting = createKeyedTasks(onError)
-  const watches = createWatches(session => store.watch(session, () => deliver.nudge()))
+  const watches = createWatches(session => store.events.watch(session, () => deliver.nudge()))
 
   const consumer = createConsumer(deps, connection, () => accept.nudge())
   signal.addEventListener('abort', consumer.lapse, { once: true })

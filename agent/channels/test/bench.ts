@@ -186,7 +186,7 @@ export const say = async (channels: Channels, said: Said): Promise<void> =>
   void (await call(channels, signed(said)))
 
 export const sessionsOf = async (store: LogStore) =>
-  (await store.listSessions({ org_id: ORG, limit: 100 })).sessions
+  (await store.sessions.list({ org_id: ORG, limit: 100 })).sessions
 export async function logOf(store: LogStore, sessionId: string): Promise<SessionEvent[]> {
-  return (await store.read(sessionId, 0, 1000)).map(({ json }) => decodeEvent(json))
+  return (await store.events.read(sessionId, 0, 1000)).map(({ json }) => decodeEvent(json))
 }

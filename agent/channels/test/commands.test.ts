@@ -34,7 +34,7 @@ test('/stop aborts the running turn, and the session stays active', async () => 
   await say(channels, { text: '/stop' })
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['No turn is running.'])
   await say(channels, { text: 'work' })
-  await expect.poll(() => store.claim('w', 1, 60_000)).toHaveLength(1)
+  await expect.poll(() => store.leases.claim('w', 1, 60_000)).toHaveLength(1)
   await say(channels, { text: ' /Cancel ' })
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['No turn is running.', 'Stopped.'])
   const session = await newest(store)
@@ -143,7 +143,7 @@ test('an approval is decided once, and only by a sender who may decide it', asyn
   await say(channels, { press: approve!.value, user: 'U9' })
   await expect.poll(() => callback.taken.at(-1)?.text).toBe('You are not allowed to decide this.')
   await say(channels, { press: approve!.value })
-  await expect.poll(() => store.findGrant(id, 'terminal', 'hash')).not.toBeNull()
+  await expect.poll(() => store.grants.find(id, 'terminal', 'hash')).not.toBeNull()
   expect((await logOf(store, id)).at(-1)?.data).toMatchObject({
     synthetic: 'governance_decision',
     metadata: { decision: 'approve' },

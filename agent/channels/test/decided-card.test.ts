@@ -166,7 +166,7 @@ test.each(Object.keys(TALKS))(
     const talk = await TALKS[platform]!()
     const { store, users } = talk.bench
     const session_id = await raise(talk)
-    const { items } = await store.listInbox({ org_id: ORG, status: ['pending'], limit: 9 })
+    const { items } = await store.inbox.list({ org_id: ORG, status: ['pending'], limit: 9 })
     const root = (await store.accounts.getUser(users.root))!
     const deps = { store, now: Date.now, newId: randomUUID }
     await respondInbox(deps, items[0]!.id, { decision: 'reject' }, { kind: 'user', ...root })

@@ -76,15 +76,15 @@ export async function holdConversation({ store, users }: Bench, driver: Driver):
   await expect.poll(last).toContain('terminal')
   if (driver.pressAsStranger !== null) {
     await driver.pressAsStranger('Approve')
-    expect(await store.findGrant(second, 'terminal', CANARY)).toBeNull()
+    expect(await store.grants.find(second, 'terminal', CANARY)).toBeNull()
   }
   await press('Approve')
-  await expect.poll(() => store.findGrant(second, 'terminal', CANARY)).not.toBeNull()
+  await expect.poll(() => store.grants.find(second, 'terminal', CANARY)).not.toBeNull()
 
   await say('go on')
-  await expect.poll(() => store.claim('w', 10, 60_000)).not.toEqual([])
+  await expect.poll(() => store.leases.claim('w', 10, 60_000)).not.toEqual([])
   await say('/stop')
   await expect.poll(last).toContain('Stopped.')
-  expect((await store.getSession(second))?.status).toBe('active')
+  expect((await store.sessions.get(second))?.status).toBe('active')
   expect((await shown()).join('\n')).not.toContain(CANARY)
 }

@@ -17,6 +17,18 @@ const WRITES =
 /** Released at once, also by a dead process. */
 const WATCHES = /^watch/
 
+const GROUPS: ReadonlySet<string | symbol> = new Set<keyof LogStore>([
+  'accounts',
+  'artifacts',
+  'channels',
+  'events',
+  'grants',
+  'inbox',
+  'leases',
+  'sessions',
+  'snapshots',
+])
+
 /** `calls`: the names of the writes, in order. With `death` null the process survives. */
 export function mortalStore(store: LogStore, death: Death | null) {
   const calls: string[] = []
@@ -42,7 +54,7 @@ export function mortalStore(store: LogStore, death: Death | null) {
     new Proxy(target, {
       get(of, name, receiver) {
         const value: unknown = Reflect.get(of, name, receiver)
-        if (name === 'channels' || name === 'accounts') return wrap(value as object)
+        if (GROUPS.has(name)) return wrap(value as object)
         if (typeof value !== 'function') return value
         const method = value as Method
         return (...args: unknown[]) => {

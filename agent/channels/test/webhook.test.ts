@@ -50,8 +50,8 @@ test.each(KINDS)(
 /** Promise 15.4: An answer that is not yet in memory is not skipped. */
 test('a short page does not end the delivery, and no event is skipped', async () => {
   const { store, callback, start } = await makeBench('sqlite')
-  const read: LogStore['read'] = async (...asked) => (await store.read(...asked)).slice(0, 1)
-  const channels = await start({ ...store, read })
+  const read: LogStore['events']['read'] = async (...asked) => (await store.events.read(...asked)).slice(0, 1)
+  const channels = await start({ ...store, events: { ...store.events, read } })
   await say(channels, { text: 'one' })
   await say(channels, { text: 'two' })
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: one', 'echo: two'])

@@ -19,7 +19,7 @@ export function startEcho(store: LogStore) {
   let isStopped = false
   let working: Promise<void> = Promise.resolve()
   async function answer({ session, fence }: Claim): Promise<void> {
-    const fresh = await store.read(session.id, session.cursor, 100, ['user.message'])
+    const fresh = await store.events.read(session.id, session.cursor, 100, ['user.message'])
     const texts = fresh.map(({ json }) => String((decodeEvent(json).data as { content: string }).content))
     await store.commit({
       session_id: session.id,
@@ -34,13 +34,13 @@ export function startEcho(store: LogStore) {
     working = working.then(async () => {
       if (isStopped) return
       for (;;) {
-        const claims = await store.claim('echo', 10, 60_000)
+        const claims = await store.leases.claim('echo', 10, 60_000)
         if (claims.length === 0) return
         for (const claim of claims) await answer(claim)
       }
     })
   }
-  const stop = store.watchWork(look)
+  const stop = store.leases.watch(look)
   look()
   return async (): Promise<void> => {
     isStopped = true

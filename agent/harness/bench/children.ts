@@ -87,9 +87,9 @@ const delegate = (count: number) => ({
 async function done(store: LogStore, id: string): Promise<void> {
   const ended = Promise.withResolvers<void>()
   const look = async (): Promise<void> => {
-    if ((await store.read(id, 0, 1, ['session.complete'])).length > 0) ended.resolve()
+    if ((await store.events.read(id, 0, 1, ['session.complete'])).length > 0) ended.resolve()
   }
-  const unwatch = store.watch(id, () => void look().catch(ended.reject))
+  const unwatch = store.events.watch(id, () => void look().catch(ended.reject))
   await look()
   await ended.promise.finally(unwatch)
 }
@@ -97,12 +97,12 @@ async function done(store: LogStore, id: string): Promise<void> {
 /** Milliseconds from the spawn of each worker to its first wake. */
 async function takenUp(store: LogStore, parent: string): Promise<number[]> {
   const at = async (id: string, type: EventType): Promise<number> => {
-    const [event] = await store.read(id, 0, 1, [type])
+    const [event] = await store.events.read(id, 0, 1, [type])
     if (event === undefined) throw new Error(`[bench] session ${id} has no ${type}`)
     return Date.parse((JSON.parse(event.json) as { created_at: string }).created_at)
   }
   const spawned = await at(parent, 'worker.spawned')
-  const links = await store.coordination.children(parent)
+  const links = await store.links.children(parent)
   return Promise.all(links.map(async link => (await at(link.child_id, 'harness.wake')) - spawned))
 }
 

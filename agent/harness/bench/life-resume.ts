@@ -16,9 +16,9 @@ import { startScriptedServer } from '@cairn/scripted-model'
 async function seen(store: LogStore, session_id: string, after: number, type: EventType): Promise<number> {
   const found = Promise.withResolvers<number>()
   const look = async (): Promise<void> => {
-    if ((await store.read(session_id, after, 1, [type])).length > 0) found.resolve(performance.now())
+    if ((await store.events.read(session_id, after, 1, [type])).length > 0) found.resolve(performance.now())
   }
-  const unwatch = store.watch(session_id, () => void look().catch(found.reject))
+  const unwatch = store.events.watch(session_id, () => void look().catch(found.reject))
   await look()
   return found.promise.finally(unwatch)
 }
@@ -43,7 +43,7 @@ async function measure({ dir, session_id, turns }: WakeJob): Promise<WakeReport>
   })
   const deps = { store, now: Date.now, newId }
   async function turn(id: string): Promise<{ wake_ms: number; all_ms: number }> {
-    const after = (await store.getSession(id))?.last_event_id ?? 0
+    const after = (await store.sessions.get(id))?.last_event_id ?? 0
     const sent = performance.now()
     const [woken, ended] = [seen(store, id, after, 'llm.request'), seen(store, id, after, 'session.complete')]
     await addMessage(deps, { session_id: id, content: 'hello', principal: owner })
@@ -59,7 +59,7 @@ async function measure({ dir, session_id, turns }: WakeJob): Promise<WakeReport>
   const more_mb = Math.max(0, process.resourceUsage().maxRSS * 1024 - before) / 2 ** 20
   const turns_ms: number[] = []
   for (let n = 0; n < turns; n += 1) turns_ms.push((await turn(session_id)).all_ms)
-  const snapshot = (await store.readSnapshot(session_id, FOLD_VERSION))?.body.length ?? 0
+  const snapshot = (await store.snapshots.read(session_id, FOLD_VERSION))?.body.length ?? 0
   await harness.stop()
   await server.close()
   await store.close()

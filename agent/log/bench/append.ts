@@ -30,7 +30,7 @@ export async function probeDisk(dir: string): Promise<Row> {
 export async function makeSessions(store: LogStore, count: number): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, (_, at) =>
-      store.createSession({
+      store.sessions.create({
         id: `session-${at}`,
         org_id: 'org',
         created_by: 'user',
@@ -47,7 +47,7 @@ async function replay(store: LogStore, sessionId: string, pageSize: number): Pro
   const start = performance.now()
   while (performance.now() - start < 1000) {
     for (let after = 0; ;) {
-      const page = await store.read(sessionId, after, pageSize)
+      const page = await store.events.read(sessionId, after, pageSize)
       events += page.length
       after = page.at(-1)?.id ?? after
       if (page.length < pageSize) break
@@ -65,7 +65,7 @@ async function replay(store: LogStore, sessionId: string, pageSize: number): Pro
 /** `readers` follow one session while 16 callers append to it; counts what the readers were given. */
 async function deliver(store: LogStore, readers: number): Promise<Row> {
   const sessionId = 'session-1'
-  const after = (await store.getSession(sessionId))?.last_event_id ?? 0
+  const after = (await store.sessions.get(sessionId))?.last_event_id ?? 0
   const stop = new AbortController()
   let delivered = 0
   const following = Array.from({ length: readers }, async () => {

@@ -10,10 +10,7 @@
 import type { EventId, EventType, SessionSort, SessionState, SessionStatus } from '@cairn/protocol'
 import type { Commit, Committed } from './commit.ts'
 import type { ClaimRules } from './engine/fair-claims.ts'
-import type { ArtifactReads } from './resources/artifacts/row.ts'
-import type { GrantReads } from './resources/grants/row.ts'
-import type { InboxReads, InboxWrites } from './resources/inbox/row.ts'
-import type { CoordinationStore, ResourceStores } from './resources/index.ts'
+import type { ResourceStores } from './resources/index.ts'
 import type { SearchStore } from './resources/search/row.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 
@@ -48,16 +45,30 @@ export type SessionQuery = {
   limit: number
   cursor?: string
 }
-export interface LogStore extends InboxReads, InboxWrites, GrantReads, ArtifactReads {
-  // -- writing
-  createSession(session: NewSession): Promise<SessionRow>
-  /**
-   * Rejects with CommitRefused if a guard rejected it, or with an Error if the disk or the store failed;
-   * nothing is acknowledged then.
-   */
-  commit(commit: Commit): Promise<Committed>
 
-  // -- reading
+export interface SessionStore {
+  create(session: NewSession): Promise<SessionRow>
+  get(sessionId: string): Promise<SessionRow | null>
+  /** The existing sessions with these ids, in any order. */
+  getMany(ids: readonly string[]): Promise<SessionRow[]>
+  /**
+   * Newest first; `cursor` continues a listing. Archived sessions only on request. With `text` a page may be
+   * short, or empty, and still have a next one.
+   */
+  list(query: SessionQuery): Promise<{ sessions: SessionRow[]; next_cursor: string | null }>
+  /**
+   * Calls back whenever a session was created or its row may have changed, in any organisation. Calls may be
+   * frequent: a streaming answer changes it many times a second.
+   */
+  watch(onChange: (sessionId: string) => void): () => void
+  /**
+   * Returns the archived sessions among these that have no lease and need no rollback: nothing runs in them
+   * again.
+   */
+  retired(sessionIds: readonly string[]): Promise<string[]>
+}
+
+export interface EventStore {
   /**
    * Events after the cursor, in order, at most `limit`; with `types` only those. A short page may come from
    * the cache and lag the newest commit. Only an empty page means caught up.
@@ -68,40 +79,36 @@ export interface LogStore extends InboxReads, InboxWrites, GrantReads, ArtifactR
    * names an existing or a future event.
    */
   lostAt(sessionId: string, cursor: EventId): Promise<LostIds | null>
-  /**
-   * Stores the snapshot beside the log, in place of the previous one. Returns false, and stores nothing, if
-   * the log has no event `last_id`: a snapshot is never ahead of it.
-   */
-  saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<boolean>
-  /**
-   * The last snapshot saved for that version; null if there is none, or if it, or the record it ends with,
-   * has changed. It is not part of the log and may be missing at any time.
-   */
-  readSnapshot(sessionId: string, version: string): Promise<Snapshot | null>
+  /** The last event of each of these sessions that has one. */
+  last(sessionIds: readonly string[]): Promise<Map<string, StoredEvent>>
   /**
    * Calls back (coalesced) whenever the session's log grew; returns a function that stops it. Spurious calls
    * are possible. `epoch` is that of the lease on the session afterwards, null if there is none or it is not
    * known here.
    */
   watch(sessionId: string, onChange: (epoch: number | null) => void): () => void
-  getSession(sessionId: string): Promise<SessionRow | null>
-  /** The existing sessions with these ids, in any order. */
-  getSessions(ids: readonly string[]): Promise<SessionRow[]>
-  /** The last event of each of these sessions that has one. */
-  lastEvents(sessionIds: readonly string[]): Promise<Map<string, StoredEvent>>
   /**
-   * Newest first; `cursor` continues a listing. Archived sessions only on request. With `text` a page may be
-   * short, or empty, and still have a next one.
+   * Deletes superseded llm.delta rows whose response was committed before `before` (epoch ms). Returns the
+   * number of deleted rows.
    */
-  listSessions(query: SessionQuery): Promise<{ sessions: SessionRow[]; next_cursor: string | null }>
-  /** Calls back whenever an inbox item of the organisation was created or changed. */
-  watchInbox(orgId: string, onChange: (itemId: string) => void): () => void
+  pruneDeltas(before: number): Promise<number>
+}
+
+export interface SnapshotStore {
   /**
-   * Calls back whenever a session was created or its row may have changed, in any organisation. Calls may be
-   * frequent: a streaming answer changes it many times a second.
+   * Stores the snapshot beside the log, in place of the previous one. Returns false, and stores nothing, if
+   * the log has no event `last_id`: a snapshot is never ahead of it.
    */
-  watchSessions(onChange: (sessionId: string) => void): () => void
-  // -- leases and work
+  save(sessionId: string, snapshot: Snapshot): Promise<boolean>
+  /**
+   * The last snapshot saved for that version; null if there is none, or if it, or the record it ends with,
+   * has changed. It is not part of the log and may be missing at any time.
+   */
+  read(sessionId: string, version: string): Promise<Snapshot | null>
+}
+
+/** The lease of a session: who may act for it, and until when. */
+export interface LeaseStore {
   /**
    * Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status,
    * then those that have work, in the order of fair-claims.ts. Without rules, `limit` is the only limit.
@@ -117,34 +124,41 @@ export interface LogStore extends InboxReads, InboxWrites, GrantReads, ArtifactR
   /**
    * The current lease and status of a session: called after every commit to a leased session, so it is cheap.
    */
-  leaseOf(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
+  get(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
   /** Calls back whenever some session may have work. Spurious calls are possible. */
-  watchWork(onChange: () => void): () => void
+  watch(onChange: () => void): () => void
+}
+
+export interface InboxWatch {
+  /** Calls back whenever an inbox item of the organisation was created or changed. */
+  watch(orgId: string, onChange: (itemId: string) => void): () => void
+}
+
+/**
+ * What the store offers, by resource. Verbs: `get` one row by its id, `list` rows by a query, `read` a whole,
+ * `watch` for changes, `claim` what only one process may work on.
+ */
+export interface LogStore extends Omit<ResourceStores, 'inbox'> {
+  /**
+   * Rejects with CommitRefused if a guard rejected it, or with an Error if the disk or the store failed;
+   * nothing is acknowledged then.
+   */
+  commit(commit: Commit): Promise<Committed>
+  readonly sessions: SessionStore
+  readonly events: EventStore
+  readonly snapshots: SnapshotStore
+  readonly leases: LeaseStore
+  readonly inbox: ResourceStores['inbox'] & InboxWatch
+  readonly search: SearchStore
 
   // -- upkeep
-  /**
-   * Returns the archived sessions among these that have no lease and need no rollback: nothing runs in them
-   * again.
-   */
-  findRetired(sessionIds: readonly string[]): Promise<string[]>
   /**
    * Resolves when a small write of its own is on disk; rejects like a commit if the disk rejects the write.
    */
   probe(): Promise<void>
-  /**
-   * Deletes superseded llm.delta rows whose response was committed before `before` (epoch ms). Returns the
-   * number of deleted rows.
-   */
-  pruneDeltas(before: number): Promise<number>
   /** The problems found, each a sentence; an empty list is a healthy store. */
   check(): Promise<string[]>
   /** Copies a live store to a file or directory. */
   backup(target: string): Promise<void>
   close(): Promise<void>
-  readonly accounts: ResourceStores['accounts']
-  readonly coordination: CoordinationStore
-  readonly channels: ResourceStores['channels']
-  readonly search: SearchStore
-  readonly browsers: ResourceStores['browsers']
-  readonly notifications: ResourceStores['notifications']
 }

@@ -11,7 +11,7 @@ import type { LogStore, StoredEvent } from './store.ts'
  * nothing else.
  */
 export async function* tail(
-  store: Pick<LogStore, 'read' | 'watch'>,
+  { events }: Pick<LogStore, 'events'>,
   sessionId: string,
   after: EventId,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export async function* tail(
   let cursor = after
   let grown = true
   let wake: (() => void) | null = null
-  const stop = store.watch(sessionId, () => {
+  const stop = events.watch(sessionId, () => {
     grown = true
     wake?.()
   })
@@ -36,7 +36,7 @@ export async function* tail(
         continue
       }
       grown = false
-      const page = await store.read(sessionId, cursor, pageSize)
+      const page = await events.read(sessionId, cursor, pageSize)
       const last = page.at(-1)
       if (last === undefined) continue
       cursor = last.id

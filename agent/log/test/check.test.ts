@@ -11,7 +11,7 @@ async function problemsAfter(damage: string): Promise<string[]> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-check-'))
   try {
     const store = await openSqliteStore({ dir })
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({
       session_id: 's',
       events: [say('a'), delta('b'), response('c'), say('d'), delta('e')],

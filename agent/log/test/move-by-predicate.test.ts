@@ -109,7 +109,7 @@ async function fill(store: LogStore, org_id: string): Promise<void> {
     string,
   ]
   const session = { org_id, created_by: user }
-  await store.createSession(newSession(root, session))
+  await store.sessions.create(newSession(root, session))
   await accounts.createUser({
     id: user,
     org_id,
@@ -280,7 +280,7 @@ async function fill(store: LogStore, org_id: string): Promise<void> {
   })
   // Enough to move the positions of its first events into their own table.
   await store.commit({ session_id: root, events: Array.from({ length: 200 }, (_, at) => thought(`${at}`)) })
-  await store.saveSnapshot(root, { version: 'v', last_id: 3, body: '{"n":3}' })
+  await store.snapshots.save(root, { version: 'v', last_id: 3, body: '{"n":3}' })
   await browsers.keepState(root, 'sealed', 9e12)
 
   await channels.putConnection({
@@ -376,15 +376,14 @@ describe.each([
     try {
       expect(await moved.check()).toEqual([])
       expect(await Promise.all(['root', 'child'].map(name => readAll(moved, `org_2-${name}`)))).toEqual(logs)
-      expect(await moved.getSession('org_1-root')).toBeNull()
-      expect(await moved.readSnapshot('org_2-root', 'v')).toMatchObject({ last_id: 3, body: '{"n":3}' })
-      const { coordination } = moved
-      expect(await coordination.link('org_2-child')).toMatchObject({ parent_id: 'org_2-root' })
-      expect(await coordination.task('org_2-task')).toMatchObject({ status: 'todo' })
-      expect(await coordination.missionOf('org_2-root')).toMatchObject({ mission_id: 'org_2-mission' })
-      expect(await coordination.schedule('org_2-schedule')).toMatchObject({ version: 1 })
-      expect(await coordination.claimTimers('w', 10, 1000)).toHaveLength(2)
-      expect(await moved.getInboxItem('org_2-item')).toMatchObject({ org_id: 'org_2' })
+      expect(await moved.sessions.get('org_1-root')).toBeNull()
+      expect(await moved.snapshots.read('org_2-root', 'v')).toMatchObject({ last_id: 3, body: '{"n":3}' })
+      expect(await moved.links.get('org_2-child')).toMatchObject({ parent_id: 'org_2-root' })
+      expect(await moved.tasks.get('org_2-task')).toMatchObject({ status: 'todo' })
+      expect(await moved.missions.current('org_2-root')).toMatchObject({ mission_id: 'org_2-mission' })
+      expect(await moved.schedules.get('org_2-schedule')).toMatchObject({ version: 1 })
+      expect(await moved.timers.claim('w', 10, 1000)).toHaveLength(2)
+      expect(await moved.inbox.get('org_2-item')).toMatchObject({ org_id: 'org_2' })
       expect(await moved.channels.nextInbound('org_2-hook', 5)).toHaveLength(1)
       expect(await moved.accounts.findShare('org_2-share')).toMatchObject({ session_id: 'org_2-root' })
       await moved.search.catchUp()
@@ -392,10 +391,10 @@ describe.each([
       expect(found.map(({ session }) => session.id)).toEqual(['org_2-root'])
       // The child was created with a message; the root gets another one.
       await moved.commit({ session_id: 'org_2-root', events: [say('wake up')] })
-      const claims = await moved.claim('w', 10, 60_000)
+      const claims = await moved.leases.claim('w', 10, 60_000)
       expect(claims.map(({ session }) => session.id).toSorted()).toEqual(['org_2-child', 'org_2-root'])
       expect(await moved.channels.acquire(NOTIFICATIONS, 'deliver', 'w', 1000)).toBe(1)
-      await moved.createSession(newSession('org_2-new', { org_id: 'org_2' }))
+      await moved.sessions.create(newSession('org_2-new', { org_id: 'org_2' }))
       expect(await moved.check()).toEqual([])
     } finally {
       await moved.close()

@@ -45,7 +45,7 @@ test('one process cannot open a data directory twice, and can again after closin
 
 test('only the owner can read the files of a new store', async () => {
   const store = await openSqliteStore({ dir })
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   for (const file of ['cairn.db', 'cairn.db-wal']) expect((await stat(join(dir, file))).mode & 0o077).toBe(0)
   await store.close()
 })
@@ -67,7 +67,7 @@ test('a store of a newer version is rejected with both versions', async () => {
 
 test('a store of a running server can be read, checked and copied, and not written', async () => {
   const store = await openSqliteStore({ dir })
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   await store.commit({ session_id: 's', events: [say('a')] })
   const beside = await openSqliteStore({ dir, readOnly: true })
   await store.commit({ session_id: 's', events: [say('b')] })
@@ -87,19 +87,19 @@ test('opening a directory without a store for reading fails with its name and cr
 
 test('a backup of a store in use is a complete store as of one moment', async () => {
   const store = await openSqliteStore({ dir })
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   const writing = new AbortController()
   const writers = (async () => {
     while (!writing.signal.aborted) await store.commit({ session_id: 's', events: [say('a'), say('b')] })
   })()
   await store.commit({ session_id: 's', events: [say('before'), say('the copy')] })
-  const before = (await store.getSession('s'))?.last_event_id ?? 0
+  const before = (await store.sessions.get('s'))?.last_event_id ?? 0
   const target = await mkdtemp(join(tmpdir(), 'cairn-copy-'))
   await store.backup(target)
   writing.abort()
   await writers
   const copy = await openSqliteStore({ dir: target })
-  const copied = (await copy.getSession('s'))?.last_event_id ?? 0
+  const copied = (await copy.sessions.get('s'))?.last_event_id ?? 0
   expect(copied).toBeGreaterThanOrEqual(before)
   expect(copied % 2).toBe(0)
   expect(await copy.check()).toEqual([])
@@ -111,7 +111,7 @@ test('a backup of a store in use is a complete store as of one moment', async ()
 
 test('a closed store rejects writes, and completes the requests from before', async () => {
   const store = await openSqliteStore({ dir })
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   const last = store.commit({ session_id: 's', events: [say('last')] })
   const closed = store.close()
   await expect(store.commit({ session_id: 's', events: [say('too late')] })).rejects.toThrow('clos')

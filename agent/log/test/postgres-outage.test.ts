@@ -41,7 +41,7 @@ test.each(['before', 'after'] as const)(
     onTestFinished(proxy.close)
     const reported: string[] = []
     const store = await open(proxy.place, { report: (_, message) => void reported.push(message) })
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [thought('first')] })
     for (let round = 0; round < 5; round += 1) {
       const cut = proxy.cutNext(when)
@@ -74,7 +74,7 @@ test('a rejection in a batch whose answer was lost stays a rejection', async () 
   const proxy = await startCuttingProxy(await place())
   onTestFinished(proxy.close)
   const store = await open(proxy.place)
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   const cut = proxy.cutNext('after')
   const settled = await Promise.allSettled([
     store.commit({ session_id: 's', events: [thought('kept')] }),
@@ -92,7 +92,7 @@ test('four crashes of the server under load lose no acknowledged event and repea
   const { place: at, server } = await privatePlace()
   const stores = [await open(at, { patienceMs: 60_000 }), await open(at, { patienceMs: 60_000 })]
   const names = ['s0', 's1', 's2']
-  for (const name of names) await stores[0]!.createSession(newSession(name))
+  for (const name of names) await stores[0]!.sessions.create(newSession(name))
   const done = new AbortController()
   const acknowledged: [string, number, string][] = []
   const grown = Array.from({ length: 5 }, once)
@@ -129,7 +129,7 @@ test('four crashes of the server under load lose no acknowledged event and repea
 test('during an outage reads and commits fail with a storage error, and afterwards the same store recovers', async () => {
   const { place: at, server } = await privatePlace()
   const [here, there] = [await open(at, { patienceMs: 200, pollMs: 100 }), await open(at)]
-  await here.createSession(newSession('s'))
+  await here.sessions.create(newSession('s'))
   await here.commit({ session_id: 's', events: [thought('before')] })
   await server.crash()
   const refused = await here.commit({ session_id: 's', events: [thought('lost')] }).then(
@@ -141,11 +141,11 @@ test('during an outage reads and commits fail with a storage error, and afterwar
     code: 'storage',
     message: expect.stringContaining('nothing was written') as unknown,
   })
-  await expect(here.getSession('s')).rejects.toBeInstanceOf(AppError)
-  await expect(here.claim('w', 1, 1000)).rejects.toMatchObject({ code: 'storage' })
+  await expect(here.sessions.get('s')).rejects.toBeInstanceOf(AppError)
+  await expect(here.leases.claim('w', 1, 1000)).rejects.toMatchObject({ code: 'storage' })
   await server.start()
   const grown = once()
-  here.watch('s', grown.call)
+  here.events.watch('s', grown.call)
   await there.commit({ session_id: 's', events: [thought('after')] })
   await grown.called
   expect(textsOf(await readAll(here, 's'))).toEqual(['before', 'after'])
@@ -156,11 +156,11 @@ test('during an outage reads and commits fail with a storage error, and afterwar
 test('a reader that missed a notification finds the commit by the slow poll', async () => {
   const at = await place()
   const [here, there] = [await open(at, { pollMs: 50 }), await open(at)]
-  await here.createSession(newSession('s'))
+  await here.sessions.create(newSession('s'))
   const grown = once()
   const raised = once()
-  here.watch('s', grown.call)
-  here.watchInbox('org_1', raised.call)
+  here.events.watch('s', grown.call)
+  here.inbox.watch('org_1', raised.call)
   // No process listens until the connections are back, so this notification is lost.
   await runSql(at, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
   await there.commit({
@@ -182,7 +182,7 @@ test('a reader that missed a notification finds the commit by the slow poll', as
   })
   await expectTold('a reader of the session', grown)
   await expectTold('a reader of the inbox', raised)
-  expect(await here.read('s', 0, 10)).toHaveLength(1)
+  expect(await here.events.read('s', 0, 10)).toHaveLength(1)
 })
 
 /** Promise 11: Cairn refuses a database that cannot keep what it acknowledges. */
@@ -198,15 +198,15 @@ test('a database that may lose acknowledged data is rejected with the setting', 
   // The store sets what a connection may choose for itself.
   await runSql(at, 'ALTER ROLE cairn SET synchronous_commit = off')
   const store = await open(at)
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   expect((await store.commit({ session_id: 's', events: [thought('x')] })).last_id).toBe(1)
 })
 
 test('processes that start together on an empty database migrate it once', async () => {
   const at = await place()
   const stores = await Promise.all([1, 2, 3, 4].map(() => open(at)))
-  await stores[0]!.createSession(newSession('s'))
-  expect((await stores[3]!.getSession('s'))?.id).toBe('s')
+  await stores[0]!.sessions.create(newSession('s'))
+  expect((await stores[3]!.sessions.get('s'))?.id).toBe('s')
   expect(
     await querySql(at, 'SELECT count(*)::int AS count, max(version)::int AS version FROM schema_migrations'),
   ).toEqual([{ count: readMigrations().length, version: readMigrations().at(-1)?.version }])
@@ -216,7 +216,7 @@ test('a schema of a newer version is rejected with both versions, and a read-onl
   const at = await place()
   await expect(open(at, { readOnly: true })).rejects.toThrow('no store in the schema')
   const store = await open(at)
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   const beside = await open(at, { readOnly: true })
   expect(await beside.check()).toEqual([])
   await expect(beside.commit({ session_id: 's', events: [thought('x')] })).rejects.toThrow(
@@ -229,7 +229,7 @@ test('a schema of a newer version is rejected with both versions, and a read-onl
 test('a closed store rejects writes, and completes the requests from before', async () => {
   const at = await place()
   const store = await open(at)
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   const last = store.commit({ session_id: 's', events: [thought('last')] })
   const closed = store.close()
   await expect(store.commit({ session_id: 's', events: [thought('too late')] })).rejects.toThrow('clos')
@@ -240,16 +240,16 @@ test('a closed store rejects writes, and completes the requests from before', as
 
 test('text that Postgres cannot store is replaced with text that it can', async () => {
   const store = await open(await place())
-  await store.createSession(newSession('s', { title: 'a\0b' }))
+  await store.sessions.create(newSession('s', { title: 'a\0b' }))
   const { session } = await store.commit({
     session_id: 's',
     events: [thought('nul \0 lone \ud800 end')],
     set: { title: 'c\0d' },
   })
   expect(session.title).toBe('c\0d')
-  expect((await store.getSession('s'))?.title).toBe('c\uFFFDd')
-  expect(textsOf(await store.read('s', 0, 10))).toEqual(['nul \0 lone \ud800 end'])
-  expect(await store.getSession('no\0body')).toBeNull()
+  expect((await store.sessions.get('s'))?.title).toBe('c\uFFFDd')
+  expect(textsOf(await store.events.read('s', 0, 10))).toEqual(['nul \0 lone \ud800 end'])
+  expect(await store.sessions.get('no\0body')).toBeNull()
 })
 
 test('all stores agree on the first value', async () => {

@@ -17,7 +17,7 @@ let db: ReturnType<typeof openDb>
 beforeAll(async () => {
   const store = await openSqliteStore({ dir })
   for (const [id, org_id] of Object.entries(SESSIONS)) {
-    await store.createSession(newSession(id, { org_id }))
+    await store.sessions.create(newSession(id, { org_id }))
     await store.commit({
       session_id: id,
       events: Array.from({ length: TEXTS }, (_, n) => say(`common ${n}`)),

@@ -22,11 +22,13 @@ test.each(CLOCK_STEPS_MS)(
     const store = await openSqliteStore({ dir, now: clock.now, monotonic: clock.monotonic })
     onTestFinished(() => store.close())
     const { fence } = await claimOne(store, 's', 'holder', LEASE_MS)
-    const others = () => store.claim('other', 1, LEASE_MS)
+    const others = () => store.leases.claim('other', 1, LEASE_MS)
 
     clock.step(step)
     expect(await others()).toEqual([])
-    expect(await store.renew('holder', [{ session_id: 's', epoch: fence.epoch }], LEASE_MS)).toEqual([])
+    expect(await store.leases.renew('holder', [{ session_id: 's', epoch: fence.epoch }], LEASE_MS)).toEqual(
+      [],
+    )
     await store.commit({ session_id: 's', fence, events: [thought('still mine')] })
 
     // Set back: the renewal does not depend on the date either.

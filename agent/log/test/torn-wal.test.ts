@@ -31,7 +31,7 @@ beforeAll(async () => {
   root = await mkdtemp(join(base, 'cairn-torn-'))
   const live = join(root, 'live')
   const store = await openSqliteStore({ dir: live })
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   for (let n = 0; n < COMMITS; n++) {
     await store.commit({
       session_id: 's',

@@ -7,7 +7,7 @@ import { newSession, thought } from './conformance/fixture.ts'
 
 const [dir = '', count = '1'] = process.argv.slice(2)
 const store = await openSqliteStore({ dir })
-await store.createSession(newSession('s'))
+await store.sessions.create(newSession('s'))
 writeSync(1, 'ready\n')
 for (let n = 0; n < Number(count); n++) {
   const { last_id } = await store.commit({ session_id: 's', events: [thought('x')] })

@@ -8,7 +8,7 @@ import { newSession, thought } from './conformance/fixture.ts'
 
 const [dir = '', text = 'x'] = process.argv.slice(2)
 const store = await openSqliteStore({ dir })
-if ((await store.getSession('s')) === null) await store.createSession(newSession('s'))
+if ((await store.sessions.get('s')) === null) await store.sessions.create(newSession('s'))
 writeSync(1, 'ready\n')
 await Promise.all(
   Array.from({ length: 8 }, async () => {

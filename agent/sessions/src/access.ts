@@ -25,12 +25,12 @@ export function visibleTo(principal: Principal): { org_id: string; created_by?: 
 
 /** The session; throws not_found if it does not exist or the principal may not see it. */
 export async function findSession(store: LogStore, principal: Principal, id: string): Promise<SessionRow> {
-  const session = await store.getSession(id)
+  const session = await store.sessions.get(id)
   if (!session || !mayAccess(principal, session)) throw new AppError('not_found', `Session ${id} not found.`)
   return session
 }
 
-export type StoredInboxItem = NonNullable<Awaited<ReturnType<LogStore['getInboxItem']>>>
+export type StoredInboxItem = NonNullable<Awaited<ReturnType<LogStore['inbox']['get']>>>
 
 /** The inbox item; throws not_found under the same rule. */
 export async function findInboxItem(
@@ -38,7 +38,7 @@ export async function findInboxItem(
   principal: Principal,
   id: string,
 ): Promise<StoredInboxItem> {
-  const item = await store.getInboxItem(id)
+  const item = await store.inbox.get(id)
   if (!item || !mayAccess(principal, item)) throw new AppError('not_found', `Inbox item ${id} not found.`)
   return item
 }

@@ -90,7 +90,7 @@ export async function createSession(
       { extra: { errors } },
     )
   }
-  return store.createSession({
+  return store.sessions.create({
     id: newId(),
     org_id: principal.org_id,
     created_by: principal.id,

@@ -39,7 +39,7 @@ async function conversationUpTo(
 ): Promise<ConversationMessage[]> {
   let conversation: Conversation = emptyConversation
   for (let after: EventId | undefined = 0; after !== undefined && after < last;) {
-    const page = await store.read(sessionId, after, PAGE, FOLDED)
+    const page = await store.events.read(sessionId, after, PAGE, FOLDED)
     for (const { id, json } of page)
       if (id <= last) conversation = foldConversationInto(new WeakSet(), conversation, decodeEvent(json))
     after = page.length < PAGE ? undefined : page.at(-1)?.id

@@ -19,12 +19,12 @@ export async function readFolded(
   store: LogStore,
   sessionId: string,
 ): Promise<{ states: CapabilityStates; seen: EventId }> {
-  const snapshot = await store.readSnapshot(sessionId, FOLD_VERSION)
+  const snapshot = await store.snapshots.read(sessionId, FOLD_VERSION)
   const known = snapshot === null ? null : readSnapshot<Folded>(snapshot)
   let states: CapabilityStates = known ?? emptyCapabilities
-  const seen = (await store.getSession(sessionId))?.last_event_id ?? 0
+  const seen = (await store.sessions.get(sessionId))?.last_event_id ?? 0
   for (let after = known?.last_id ?? 0; ;) {
-    const events = await store.read(sessionId, after, PAGE, FOLDED)
+    const events = await store.events.read(sessionId, after, PAGE, FOLDED)
     for (const { json } of events) states = { ...states, ...capabilityChanges(states, decodeEvent(json)) }
     const last = events.at(-1)
     if (!last || events.length < PAGE) return { states, seen }

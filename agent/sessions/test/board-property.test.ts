@@ -33,8 +33,8 @@ async function openBoard({ store, deps, clock }: Desk) {
   const root_id = (await createSession(deps, ['assistant'], { principal: alice })).id
   const begun = clock.now
   const read = async (writer: string): Promise<Read> => ({
-    board: await store.coordination.board(root_id),
-    before: await store.coordination.notesSince(root_id, writer, clock.now - BOARD_WINDOW_MS),
+    board: await store.board.read(root_id),
+    before: await store.board.countSince(root_id, writer, clock.now - BOARD_WINDOW_MS),
   })
   /** As share_note does; null: another writer has committed since. */
   async function write(writer: string, notes: readonly NoteInput[], known: Read): Promise<Commit | null> {
@@ -54,7 +54,7 @@ async function openBoard({ store, deps, clock }: Desk) {
     }
   }
   const shown = async () => {
-    const { last_seq, notes } = await store.coordination.board(root_id)
+    const { last_seq, notes } = await store.board.read(root_id)
     return {
       last_seq,
       notes: notes.map(({ created_at, expires_at, ...rest }) => ({
@@ -100,13 +100,13 @@ async function replay(desk: Desk, commits: readonly Commit[]) {
 }
 
 async function expectLimits({ store, clock }: Desk, { root_id }: { root_id: string }): Promise<void> {
-  const { notes } = await store.coordination.board(root_id)
+  const { notes } = await store.board.read(root_id)
   const live = notes.filter(each => isLive(each, clock.now))
   const claims = live.filter(({ type }) => type === 'CLAIM')
   for (const writer of WRITERS) {
     expect(claims.filter(each => each.writer_id === writer).length).toBeLessThanOrEqual(2)
     const since = clock.now - BOARD_WINDOW_MS
-    expect(await store.coordination.notesSince(root_id, writer, since)).toBeLessThanOrEqual(30)
+    expect(await store.board.countSince(root_id, writer, since)).toBeLessThanOrEqual(30)
   }
   const said = live.map(({ type, content }) => `${type} ${content.toLowerCase()}`)
   expect(said.toSorted(), 'nothing is said twice, and no claim has two holders').toEqual(

@@ -26,7 +26,7 @@ const LEAD = 'lead'
 const LEAF = 'leaf'
 
 async function spawn(desk: Desk, parentId: string, child_id: string, depth: number): Promise<void> {
-  const parent = await desk.store.getSession(parentId)
+  const parent = await desk.store.sessions.get(parentId)
   if (parent === null) throw new Error(`there is no session ${parentId}`)
   const { event, row, part } = openChild(
     parent,
@@ -75,7 +75,7 @@ async function setFamily(desk: Desk): Promise<void> {
 async function logsOf({ store, session }: Desk): Promise<Map<string, SessionEvent[]>> {
   const read = async (id: string): Promise<[string, SessionEvent[]]> => [
     id,
-    (await store.read(id, 0, 1000)).map(({ json }) => decodeEvent(json)),
+    (await store.events.read(id, 0, 1000)).map(({ json }) => decodeEvent(json)),
   ]
   return new Map([await read(session.id), await read(LEAD), await read(LEAF)])
 }
@@ -126,7 +126,7 @@ test('an answer that is committed while a stop is composed counts in the outcome
 test('a stop completes although a worker below writes all the time', async () => {
   await using desk = await setUp()
   await setFamily(desk)
-  const claims = await desk.store.claim('worker', 10, 60_000)
+  const claims = await desk.store.leases.claim('worker', 10, 60_000)
   const fence = claims.find(({ session }) => session.id === LEAF)?.fence
   if (fence === undefined) throw new Error('the leaf was not claimed')
   let written = 0
@@ -152,7 +152,7 @@ test('a stop completes although a worker below writes all the time', async () =>
 test('a retry of a paused session resumes its subtree, and is rejected below a paused session', async () => {
   await using desk = await setUp()
   await setFamily(desk)
-  const statusOf = async (id: string) => (await desk.store.getSession(id))?.status
+  const statusOf = async (id: string) => (await desk.store.sessions.get(id))?.status
   await pauseSession(desk.deps, desk.session.id)
   for (const goOn of [resumeSession, retrySession])
     await expect(goOn(desk.deps, LEAD)).rejects.toMatchObject({ code: 'wrong_state' })
@@ -162,7 +162,7 @@ test('a retry of a paused session resumes its subtree, and is rejected below a p
     'active',
     'active',
   ])
-  expect((await desk.store.coordination.link(LEAF))?.paused_by_parent).toBe(false)
+  expect((await desk.store.links.get(LEAF))?.paused_by_parent).toBe(false)
   expect(checkTree(await logsOf(desk))).toEqual([])
 })
 
@@ -171,7 +171,7 @@ test('a worker that was paused by itself stays paused with its own workers when 
   await using desk = await setUp()
   await setFamily(desk)
   const statuses = async () =>
-    (await Promise.all([desk.session.id, LEAD, LEAF].map(id => desk.store.getSession(id)))).map(
+    (await Promise.all([desk.session.id, LEAD, LEAF].map(id => desk.store.sessions.get(id)))).map(
       row => row?.status,
     )
   await pauseSession(desk.deps, LEAD)
@@ -197,7 +197,7 @@ test.each([
   await setFamily(desk)
   await desk.write([end])
   const statuses = async () =>
-    (await Promise.all([desk.session.id, LEAD, LEAF].map(id => desk.store.getSession(id)))).map(
+    (await Promise.all([desk.session.id, LEAD, LEAF].map(id => desk.store.sessions.get(id)))).map(
       row => row?.status,
     )
   expect(await statuses()).toEqual([status, 'active', 'active'])
@@ -208,7 +208,7 @@ test.each([
   // A message is stored, and the tree stays paused.
   await addMessage(desk.deps, { session_id: desk.session.id, content: 'hello', principal: alice })
   expect(await statuses()).toEqual(['paused', 'paused', 'paused'])
-  expect(await desk.store.claim('worker', 10, 60_000)).toEqual([])
+  expect(await desk.store.leases.claim('worker', 10, 60_000)).toEqual([])
 
   desk.clock.now += 1000
   await resumeSession(desk.deps, desk.session.id)
@@ -237,14 +237,14 @@ test('a stop of a paused session ends its workers and leaves it paused', async (
   await pauseSession(desk.deps, desk.session.id)
   desk.clock.now += 1000
   await stopSession(desk.deps, desk.session.id)
-  const links = await desk.store.coordination.children(desk.session.id)
+  const links = await desk.store.links.children(desk.session.id)
   expect(links.map(({ status, cause }) => [status, cause])).toEqual([['failed', 'parent']])
   expect(await desk.row()).toMatchObject({ status: 'paused' })
   await expect(stopSession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state' })
   desk.clock.now += 1000
   await resumeSession(desk.deps, desk.session.id)
   // The stop did not consume the message.
-  expect((await desk.store.claim('worker', 10, 60_000)).map(({ session }) => session.id)).toEqual([
+  expect((await desk.store.leases.claim('worker', 10, 60_000)).map(({ session }) => session.id)).toEqual([
     desk.session.id,
   ])
   expect(checkTree(await logsOf(desk))).toEqual([])
@@ -268,18 +268,14 @@ test.each([
     [LEAD, LEAF],
     async (desk: Desk) => {
       desk.clock.now += 60_000
-      for (const timer of await desk.store.coordination.claimTimers('w', 10, 30_000))
-        await fireTimer(desk.deps, timer)
+      for (const timer of await desk.store.timers.claim('w', 10, 30_000)) await fireTimer(desk.deps, timer)
     },
   ],
   [
     'fails and ends its own worker',
     [LEAF],
     async (desk: Desk) => {
-      const [session, link] = await Promise.all([
-        desk.store.getSession(LEAD),
-        desk.store.coordination.link(LEAD),
-      ])
+      const [session, link] = await Promise.all([desk.store.sessions.get(LEAD), desk.store.links.get(LEAD)])
       if (session === null || link === null) throw new Error('the worker is missing')
       const end = { reason: 'r', error_category: 'internal', error: 'e', retryable: true } as const
       await commitEnd(desk.deps, session, link, { session_id: LEAD, events: [sessionFailed(end)] })
@@ -300,6 +296,6 @@ test.each([
       'code.run_result',
       'session.complete',
     ])
-    expect(await desk.store.coordination.codeRuns(id, 1)).toMatchObject([{ state: 'done' }])
+    expect(await desk.store.codeRuns.list(id, 1)).toMatchObject([{ state: 'done' }])
   }
 })

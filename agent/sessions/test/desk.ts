@@ -83,7 +83,7 @@ export async function setUp(): Promise<Desk> {
   const deps: Deps = { store, now: () => clock.now, newId: () => `id-${++ids}` }
   const session = await createSession(deps, ['assistant'], { principal: alice })
   const events = async (): Promise<SessionEvent[]> =>
-    (await store.read(session.id, 0, 1000)).map(({ json }) => decodeEvent(json))
+    (await store.events.read(session.id, 0, 1000)).map(({ json }) => decodeEvent(json))
   return {
     deps,
     store,
@@ -92,7 +92,7 @@ export async function setUp(): Promise<Desk> {
     events,
     last: async () => (await events()).at(-1),
     async row() {
-      const row = await store.getSession(session.id)
+      const row = await store.sessions.get(session.id)
       if (!row) throw new Error('the session is gone')
       return row
     },

@@ -196,8 +196,8 @@ test('an active goal is detected from the session snapshot and the later events'
   const last_id = events.at(-1)?.id ?? 0
   const goal = events.reduce(foldGoal, null)
   const body = writeSnapshot<Folded>({ ...emptyCapabilities, goal, last_id })
-  await desk.store.saveSnapshot(desk.session.id, { version: FOLD_VERSION, last_id, body })
-  const read = vi.spyOn(desk.store, 'read')
+  await desk.store.snapshots.save(desk.session.id, { version: FOLD_VERSION, last_id, body })
+  const read = vi.spyOn(desk.store.events, 'read')
   await expect(define('second')).rejects.toThrow('"first"')
   expect(read.mock.calls.map(([, after]) => after)).toEqual([last_id])
   await desk.write([foreign('outcome.cleared', { outcome_id: goal?.outcome_id })])

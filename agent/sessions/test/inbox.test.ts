@@ -77,10 +77,10 @@ test('an approval commits the item, a grant for an hour and the message to the m
     content: expect.stringMatching(/approved.*terminal.*exactly the same/),
   })
   expect((await desk.last())?.data).not.toHaveProperty('principal_user_id')
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).not.toBeNull()
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-2')).toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1')).not.toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-2')).toBeNull()
   desk.clock.now += GRANT_TTL_MS + 1
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
 /** Promise 5.5: A decision records the user or service account that made it. */
@@ -99,7 +99,7 @@ test.each([
         metadata: { decision, ...keys },
       })
     }
-    expect((await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1'))?.granted_by).toEqual({
+    expect((await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1'))?.granted_by).toEqual({
       kind: who.kind,
       id: who.id,
     })
@@ -125,11 +125,11 @@ test('archiving a session expires its open inbox items in the same commit, and t
   const elsewhere = createActionItem(desk.deps, action)
   await desk.store.commit({ session_id: other.id, events: [elsewhere.event] })
   const changed: string[] = []
-  const unwatch = desk.store.watchInbox('org', id => changed.push(id))
+  const unwatch = desk.store.inbox.watch('org', id => changed.push(id))
 
   await archiveSession(desk.deps, await desk.row())
   const statusOf = async (id: string) => {
-    const item = await desk.store.getInboxItem(id)
+    const item = await desk.store.inbox.get(id)
     return [item?.status, item?.decision]
   }
   expect(await Promise.all([asked, done, answered, elsewhere.item_id].map(statusOf))).toEqual([
@@ -140,14 +140,14 @@ test('archiving a session expires its open inbox items in the same commit, and t
   ])
   expect(changed.toSorted()).toEqual([asked, done].toSorted())
   expect(await desk.row()).toMatchObject({ status: 'archived', waiting_on: null })
-  expect((await desk.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items).toHaveLength(
+  expect((await desk.store.inbox.list({ org_id: 'org', status: ['pending'], limit: 10 })).items).toHaveLength(
     1,
   )
   await expect(respondInbox(desk.deps, asked, { decision: 'approve' }, alice)).rejects.toMatchObject({
     code: 'already_answered',
     message: 'This has expired: archived.',
   })
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1')).toBeNull()
   unwatch()
 })
 
@@ -162,7 +162,7 @@ test('a shown_hash must match the arguments of the item, and a decision without 
     await expect(
       respondInbox(desk.deps, id, { decision, shown_hash: 'shown-2' }, alice),
     ).rejects.toMatchObject({ code: 'not_what_was_shown' })
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1')).toBeNull()
   expect(
     await respondInbox(desk.deps, id, { decision: 'approve', shown_hash: 'shown-1' }, alice),
   ).toMatchObject({
@@ -197,7 +197,7 @@ test('a rejection adds a message for the model and no grant', async () => {
     synthetic: 'governance_decision',
     content: expect.stringContaining('rejected'),
   })
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
 /** Promise 4.7: A second decision is rejected with the first one. */
@@ -211,7 +211,7 @@ test('rejects a second decision with the first one and changes nothing', async (
     extra: { decision: 'reject' },
   })
   expect(await desk.events()).toEqual(before)
-  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  expect(await desk.store.grants.find(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
 test('two concurrent decisions result in one decision', async () => {

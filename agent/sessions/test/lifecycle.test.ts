@@ -19,7 +19,7 @@ import { alice, type Desk, setUp, types } from './desk.ts'
 
 const working = async (desk: Desk) => {
   await addMessage(desk.deps, { session_id: desk.session.id, content: 'go', principal: alice })
-  const [claim] = await desk.store.claim('worker', 1, 60_000)
+  const [claim] = await desk.store.leases.claim('worker', 1, 60_000)
   if (!claim) throw new Error('nothing to claim')
   return claim
 }
@@ -46,13 +46,13 @@ test('a stop discards pending work, and a pause keeps it for the resume', async 
   await using desk = await setUp()
   await working(desk)
   await stopSession(desk.deps, desk.session.id)
-  expect(await desk.store.claim('worker', 1, 60_000)).toEqual([])
+  expect(await desk.store.leases.claim('worker', 1, 60_000)).toEqual([])
 
   await working(desk)
   await pauseSession(desk.deps, desk.session.id)
-  expect(await desk.store.claim('worker', 1, 60_000)).toEqual([])
+  expect(await desk.store.leases.claim('worker', 1, 60_000)).toEqual([])
   await resumeSession(desk.deps, desk.session.id)
-  expect(await desk.store.claim('worker', 1, 60_000)).toHaveLength(1)
+  expect(await desk.store.leases.claim('worker', 1, 60_000)).toHaveLength(1)
 })
 
 /** Promise 6.4: A stop writes no event if nothing runs. */
@@ -118,7 +118,7 @@ test('a transition from a wrong state is rejected with its state and writes noth
 test('archiving includes descendants, stops running turns, and is idempotent', async () => {
   await using desk = await setUp()
   const { org_id, created_by, created_by_kind, agent, channel } = desk.session
-  const child = await desk.store.createSession({
+  const child = await desk.store.sessions.create({
     id: 'child',
     org_id,
     created_by,
@@ -127,7 +127,7 @@ test('archiving includes descendants, stops running turns, and is idempotent', a
     channel,
     parent_id: desk.session.id,
   })
-  await desk.store.createSession({
+  await desk.store.sessions.create({
     id: 'grandchild',
     org_id,
     created_by,
@@ -140,7 +140,7 @@ test('archiving includes descendants, stops running turns, and is idempotent', a
   await archiveSession(desk.deps, desk.session)
   await archiveSession(desk.deps, await desk.row())
   for (const id of [desk.session.id, 'child', 'grandchild'])
-    expect(await desk.store.getSession(id)).toMatchObject({ status: 'archived', lease: null })
+    expect(await desk.store.sessions.get(id)).toMatchObject({ status: 'archived', lease: null })
   expect(types(await desk.events())).toEqual(['user.message', 'session.stopped'])
   await expect(
     desk.write([sessionCompleted('completed', 'worker')], { fence: claim.fence }),

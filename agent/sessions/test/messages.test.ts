@@ -144,7 +144,7 @@ describe('text typed while a question is open', () => {
     addMessage(desk.deps, { session_id: desk.session.id, content, principal: alice, ...more })
   const colour = { prompt: 'Colour?', choices: [{ label: 'red' }, { label: 'blue' }] }
   const items = async (desk: Desk) =>
-    (await desk.store.listInbox({ org_id: alice.org_id, limit: 10 })).items.map(item => [
+    (await desk.store.inbox.list({ org_id: alice.org_id, limit: 10 })).items.map(item => [
       item.status,
       item.decision,
       item.decided_by_user_id,

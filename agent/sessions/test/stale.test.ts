@@ -49,7 +49,7 @@ async function delegate(desk: Desk, child_id = CHILD, parent = desk.session): Pr
   })
 }
 async function claimChild({ store }: Desk): Promise<Fence> {
-  const [claim] = await store.claim('w', 10, 3_600_000)
+  const [claim] = await store.leases.claim('w', 10, 3_600_000)
   if (claim === undefined) throw new Error('nothing was claimed')
   return claim.fence
 }
@@ -60,8 +60,7 @@ const childSays = ({ store }: Desk, fence: Fence, event = foreign('llm.thinking'
 async function pass(desk: Desk, seconds: number): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 1) {
     desk.clock.now += SECOND
-    for (const timer of await desk.store.coordination.claimTimers('w', 10, 30_000))
-      await fireTimer(desk.deps, timer)
+    for (const timer of await desk.store.timers.claim('w', 10, 30_000)) await fireTimer(desk.deps, timer)
   }
 }
 async function told(desk: Desk): Promise<unknown[]> {
@@ -154,7 +153,7 @@ test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
     'it waits for its own child',
     async desk => {
       const fence = await claimChild(desk)
-      const child = await desk.store.getSession(CHILD)
+      const child = await desk.store.sessions.get(CHILD)
       if (child === null) throw new Error('there is no child')
       await delegate(desk, 'grandchild', child)
       await desk.store.commit({
@@ -180,6 +179,6 @@ test('the end of the child removes the timer', async () => {
   await claimChild(desk)
   await stopSession(desk.deps, CHILD)
   desk.clock.now += 600 * SECOND
-  expect(await desk.store.coordination.claimTimers('w', 10, 30_000)).toEqual([])
+  expect(await desk.store.timers.claim('w', 10, 30_000)).toEqual([])
   expect(await told(desk)).toEqual([])
 })

@@ -9,7 +9,7 @@ import { type Handler, jsonText } from '../handler.ts'
  * happened.
  */
 export async function checkCursor({ store }: Services, sessionId: string, cursor: EventId): Promise<void> {
-  const lost = cursor > 0 ? await store.lostAt(sessionId, cursor) : null
+  const lost = cursor > 0 ? await store.events.lostAt(sessionId, cursor) : null
   if (lost === null) return
   throw new AppError(
     'cursor_lost',
@@ -61,7 +61,7 @@ export const pollEvents: Handler<'pollEvents'> = async ({ services, principal, p
   for (;;) {
     // One more than fits shows whether there are more.
     const asked = Math.min(limit - count + 1, READ_AT_ONCE)
-    const events: StoredEvent[] = await services.store.read(params.id, cursor, asked)
+    const events: StoredEvent[] = await services.store.events.read(params.id, cursor, asked)
     for (const event of events) {
       if (count === limit || (count > 0 && text.length + event.json.length > PAGE_CHARS)) {
         hasMore = true

@@ -20,7 +20,7 @@ export const listInbox: Handler<'listInbox'> = async ({ services, principal, que
       'bad_request',
       'Missing session_id: descendants=true lists the items of a session and its workers.',
     )
-  const page = await services.store.listInbox({
+  const page = await services.store.inbox.list({
     ...visibleTo(principal),
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),

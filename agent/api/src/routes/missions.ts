@@ -87,7 +87,7 @@ function refuseUnpriced({ config }: Services, agent: string, own: unknown, budge
 }
 
 export const listMissions: Handler<'listMissions'> = async ({ services, principal, query }) => {
-  const { missions, next_cursor } = await services.store.coordination.missions({
+  const { missions, next_cursor } = await services.store.missions.list({
     ...visibleTo(principal),
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),

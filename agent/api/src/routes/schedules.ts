@@ -22,7 +22,7 @@ export const createSchedule: Handler<'createSchedule'> = async ({ services, prin
 }
 
 export const listSchedules: Handler<'listSchedules'> = async ({ services, principal, query }) => {
-  const { schedules, next_cursor } = await services.store.coordination.schedules({
+  const { schedules, next_cursor } = await services.store.schedules.list({
     ...visibleTo(principal),
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
@@ -76,7 +76,7 @@ export const listScheduleRuns: Handler<'listScheduleRuns'> = async ({
   query,
 }) => {
   const { id } = await findSchedule(services, principal, params.schedule_id)
-  const { runs, next_cursor } = await services.store.coordination.scheduleRuns(id, {
+  const { runs, next_cursor } = await services.store.schedules.runs(id, {
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
   })

@@ -35,7 +35,7 @@ const shown = (row: SessionRow, family: SessionTree): Session => ({
 type Store = { store: LogStore }
 /** Includes each session's position in its tree, read in one query for all. */
 export async function shownSessions({ store }: Store, rows: readonly SessionRow[]): Promise<Session[]> {
-  const families = await store.coordination.sessionTrees(rows.map(row => row.id))
+  const families = await store.links.trees(rows.map(row => row.id))
   return rows.map((row, at) => shown(row, families[at] as SessionTree))
 }
 export async function shownSession(services: Store, row: SessionRow): Promise<Session> {
@@ -46,7 +46,7 @@ export async function shownSession(services: Store, row: SessionRow): Promise<Se
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]
 /** The nodes in the given order, each with the position that its row states. */
 export async function shownNodes({ store }: Store, rows: readonly SessionRow[]): Promise<SessionNode[]> {
-  const families = await store.coordination.sessionTrees(rows.map(row => row.id))
+  const families = await store.links.trees(rows.map(row => row.id))
   return rows.map((row, at) => shownNode(row, families[at] as SessionTree))
 }
 const shownNode = (row: SessionRow, { root_id, depth }: SessionTree): SessionNode => ({

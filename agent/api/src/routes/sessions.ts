@@ -42,7 +42,7 @@ type Created = { agent?: string | undefined; config?: Record<string, unknown> | 
 
 export const listSessions: Handler<'listSessions'> = async ({ services, principal, query }) => {
   const { text = '', cursor } = query
-  const { sessions, next_cursor } = await services.store.listSessions({
+  const { sessions, next_cursor } = await services.store.sessions.list({
     ...visibleTo(principal),
     ...filtersOf(query),
     limit: pageLimit(query.limit),
@@ -74,7 +74,7 @@ const MAX_NODES = 1000
 async function childrenOf({ store }: Services, parent: SessionRow): Promise<SessionRow[]> {
   const children: SessionRow[] = []
   for (let cursor: string | null | undefined; cursor !== null && children.length < MAX_NODES;) {
-    const page = await store.listSessions({
+    const page = await store.sessions.list({
       org_id: parent.org_id,
       parent_id: parent.id,
       status: SESSION_STATUSES,
@@ -98,7 +98,7 @@ export const sessionTree: Handler<'sessionTree'> = async ({ services, principal,
   let root = await services.guard.load(principal, params.id)
   // Climbs to the root, or as far as the principal may see.
   for (let steps = 0; root.parent_id !== null && steps < 100; steps++) {
-    const parent = await services.store.getSession(root.parent_id)
+    const parent = await services.store.sessions.get(root.parent_id)
     if (parent === null || !mayAccess(principal, parent)) break
     root = parent
   }

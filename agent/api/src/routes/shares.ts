@@ -65,7 +65,7 @@ async function findShared({ store, config, now }: Services, token: string): Prom
   const link = await store.accounts.findShare(sha256(token))
   if (link === null || link.revoked_at !== null || link.expires_at <= now()) throw gone
   const [session, maker] = [
-    await store.getSession(link.session_id),
+    await store.sessions.get(link.session_id),
     await store.accounts.getUser(link.created_by),
   ]
   if (session === null || session.status === 'archived') throw gone
@@ -77,7 +77,7 @@ async function findShared({ store, config, now }: Services, token: string): Prom
 
 export const readShared: Handler<'readShared'> = async ({ services, body: { token, after } }) => {
   const session = await findShared(services, token)
-  const stored = await services.store.read(session.id, after, PAGE)
+  const stored = await services.store.events.read(session.id, after, PAGE)
   return {
     session: { title: session.title, agent: session.agent, state: session.state },
     events: stored.flatMap(({ json }) => sharedEvent(decodeEvent(redact(json))) ?? []),

@@ -8,16 +8,16 @@ import { pageLimit } from './page-limit.ts'
 export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, principal, params, query }) => {
   const { store, guard } = services
   await guard.check(principal, params.id)
-  const { links, next_cursor } = await store.coordination.descendants(params.id, {
+  const { links, next_cursor } = await store.links.descendants(params.id, {
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     ...(query.status === undefined ? {} : { status: query.status }),
   })
   const ids = links.map(link => link.child_id)
   const [rows, last, families] = await Promise.all([
-    store.getSessions(ids),
-    store.lastEvents(ids),
-    store.coordination.sessionTrees(ids),
+    store.sessions.getMany(ids),
+    store.events.last(ids),
+    store.links.trees(ids),
   ])
   const sessions = new Map(rows.map(row => [row.id, row]))
   const workers = await Promise.all(
@@ -37,7 +37,7 @@ export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, prin
 /** The question of a worker that is blocked on its task; null if the worker is active. */
 async function blockOf(store: LogStore, link: Link, session: SessionRow): Promise<string | null> {
   if (link.task_id === null || link.status !== 'open' || session.state !== 'idle') return null
-  const task = await store.coordination.task(link.task_id)
+  const task = await store.tasks.get(link.task_id)
   const isBlocked = task?.status === 'blocked' && task.state.worker_id === link.child_id
   return isBlocked ? (task.state.blocked_reason ?? null) : null
 }

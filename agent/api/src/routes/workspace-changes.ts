@@ -27,7 +27,7 @@ export const putWorkspaceFile: Handler<'putWorkspaceFile'> = async ({
   body,
 }) => {
   await services.guard.check(principal, params.id)
-  const session = await services.store.getSession(params.id)
+  const session = await services.store.sessions.get(params.id)
   if (session === null || session.status === 'archived')
     throw new AppError('wrong_state', 'Cannot upload files to a session that has ended.')
   const root = await makeSessionFolder(services.workspacesDir, workspaceOf(session))

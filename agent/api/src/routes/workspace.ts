@@ -27,7 +27,7 @@ const IMAGES = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp'])
 
 /** A worker may share the workspace of another session. */
 async function rootOf({ store, workspacesDir }: Services, sessionId: string): Promise<string> {
-  const session = await store.getSession(sessionId)
+  const session = await store.sessions.get(sessionId)
   return sessionFolder(workspacesDir, session === null ? sessionId : workspaceOf(session))
 }
 

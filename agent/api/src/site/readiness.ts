@@ -13,7 +13,7 @@ export type Readiness = () => Promise<void>
  * service is ready as soon as there is space.
  */
 export function createReadiness(
-  store: Pick<LogStore, 'listSessions' | 'probe'>,
+  store: Pick<LogStore, 'sessions' | 'probe'>,
   isLeaving: () => boolean,
 ): Readiness {
   let triedAt = -Infinity
@@ -31,7 +31,7 @@ export function createReadiness(
   return async () => {
     if (isLeaving()) throw new AppError('draining', 'The server is shutting down.')
     try {
-      await store.listSessions({ org_id: '', limit: 1 })
+      await store.sessions.list({ org_id: '', limit: 1 })
       await takesWrites()
     } catch (error) {
       throw new AppError(

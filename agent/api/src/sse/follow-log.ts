@@ -52,7 +52,7 @@ export function followLog(
   async function readPage(): Promise<void> {
     isNudged = false
     const from = head
-    const events = await store.read(sessionId, from, PAGE)
+    const events = await store.events.read(sessionId, from, PAGE)
     // A reader further back joined during the read; this page would leave a gap for it.
     if (head !== from) isNudged = true
     else {
@@ -70,7 +70,7 @@ export function followLog(
       // to where every reader has all events; each skips what it already has.
       if (cursor < head) {
         head = cursor
-        stopWatching ??= store.watch(sessionId, () => void readOn())
+        stopWatching ??= store.events.watch(sessionId, () => void readOn())
         isNudged = true
       }
       if (isNudged) void readOn()

@@ -38,7 +38,7 @@ export function followInbox(
   async function sendChanged(): Promise<void> {
     for (const itemId of changed) {
       changed.delete(itemId)
-      const item = await store.getInboxItem(itemId)
+      const item = await store.inbox.get(itemId)
       if (item === null || !mayAccess(principal, item)) continue
       const shown = await nameDecider({ store }, principal.org_id, shownItem(item))
       connection.write(chunk(`event: item\ndata: ${JSON.stringify(shown)}\n\n`))
@@ -59,7 +59,7 @@ export function followInbox(
   }
   async function begin(): Promise<void> {
     try {
-      const { items } = await store.listInbox({
+      const { items } = await store.inbox.list({
         ...visibleTo(principal),
         status: ['pending'],
         limit: SNAPSHOT,
@@ -75,7 +75,7 @@ export function followInbox(
   }
 
   // Watching starts before the snapshot is read: a change in between is sent twice, never lost.
-  const stop = store.watchInbox(principal.org_id, itemId => {
+  const stop = store.inbox.watch(principal.org_id, itemId => {
     changed.add(itemId)
     void flush()
   })

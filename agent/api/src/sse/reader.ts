@@ -54,7 +54,7 @@ const isGone = ({ state }: Reader): boolean => state === 'gone'
  */
 export async function catchUp(
   reader: Reader,
-  read: (after: EventId, limit: number) => ReturnType<LogStore['read']>,
+  read: (after: EventId, limit: number) => ReturnType<LogStore['events']['read']>,
   onDelivered: (events: number) => void,
 ): Promise<boolean> {
   const { connection } = reader

@@ -28,7 +28,7 @@ export function createSessionChanges({ store, log, shown: show }: Deps): Session
     const ids = [...changed]
     changed = new Set()
     try {
-      const rows = await store.getSessions(ids)
+      const rows = await store.sessions.getMany(ids)
       const shown = await show(rows)
       const changes = rows.map((row, at) => ({ row, shown: shown[at] as Session }))
       for (const watcher of watchers.values()) watcher(changes)
@@ -42,7 +42,7 @@ export function createSessionChanges({ store, log, shown: show }: Deps): Session
     watch(watcher) {
       const id = Symbol('sessions')
       watchers.set(id, watcher)
-      unwatch ??= store.watchSessions(sessionId => {
+      unwatch ??= store.sessions.watch(sessionId => {
         changed.add(sessionId)
         timer ??= setTimeout(() => void tell(), SETTLE_MS).unref()
       })

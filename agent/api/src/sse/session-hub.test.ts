@@ -47,7 +47,7 @@ test('each reader gets every event after its cursor once, in any order of commit
       async (scheduler, steps) => {
         const log: StoredEvent[] = []
         let nudge: (() => void) | null = null
-        const store = {
+        const events = {
           // A read returns the events at its start; its arrival and that of a notification are scheduled
           // freely.
           read: (_id: string, after: number, limit: number) =>
@@ -58,7 +58,8 @@ test('each reader gets every event after its cursor once, in any order of commit
               nudge = null
             }
           },
-        } as unknown as LogStore
+        }
+        const store = { events } as unknown as LogStore
         const hub = createSessionHub('s', { store, log: quiet, onDelivered: () => {}, onEmpty: () => {} })
         const readers: {
           connection: ReturnType<typeof fakeConnection>
@@ -107,7 +108,7 @@ test('a notification after the only live reader left reaches the reader that joi
   const log: StoredEvent[] = []
   const reads: (() => void)[] = []
   let nudge = (): void => {}
-  const store = {
+  const events = {
     read: (_id: string, after: number) => {
       const seen = log.filter(({ id }) => id > after)
       return new Promise<StoredEvent[]>(resolve => reads.push(() => resolve(seen)))
@@ -116,7 +117,8 @@ test('a notification after the only live reader left reaches the reader that joi
       nudge = given
       return () => {}
     },
-  } as unknown as LogStore
+  }
+  const store = { events } as unknown as LogStore
   const settle = () => new Promise<void>(resolve => setImmediate(resolve))
   const answerReads = async (): Promise<void> => {
     while (reads.length > 0) {

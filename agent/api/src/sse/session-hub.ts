@@ -28,7 +28,7 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
   /** Reads until the end of the log; from then on the hub reads for the reader. */
   async function readAlone(reader: Reader): Promise<void> {
     try {
-      const read = (after: EventId, limit: number) => store.read(sessionId, after, limit)
+      const read = (after: EventId, limit: number) => store.events.read(sessionId, after, limit)
       if (!(await catchUp(reader, read, onDelivered))) return
       moveReader(reader, 'live')
       reader.lag = 0

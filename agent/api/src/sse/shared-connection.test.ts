@@ -17,8 +17,10 @@ test('histories on one connection take turns, arrive complete, and queue little 
     json,
   }))
   const store = {
-    read: async (_id: string, after: number, limit: number) => events.slice(after, after + limit),
-    watch: () => () => {},
+    events: {
+      read: async (_id: string, after: number, limit: number) => events.slice(after, after + limit),
+      watch: () => () => {},
+    },
   } as unknown as LogStore
   let unsent = 0
   let unsentMax = 0

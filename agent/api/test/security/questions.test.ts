@@ -40,10 +40,10 @@ const respond = (
     ...init,
   })
 const logOf = async (session: string): Promise<SessionEvent[]> =>
-  (await store.read(session, 0, 1000)).map(({ json }) => decodeEvent(json))
+  (await store.events.read(session, 0, 1000)).map(({ json }) => decodeEvent(json))
 const answersIn = async ({ session }: Asked): Promise<SessionEvent[]> =>
   (await logOf(session)).filter(({ type }) => type === 'ask_user_question.response')
-const itemOf = async ({ item }: Asked) => await store.getInboxItem(item)
+const itemOf = async ({ item }: Asked) => await store.inbox.get(item)
 
 const ATTEMPTS: Record<string, () => Promise<void>> = {
   'an answer to another principal’s question changes nothing': async () => {
@@ -129,8 +129,8 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
     expect(answered.status).toBe(404)
     for (const body of [{ decision: 'approve' }, { completed: true }, { responses: [] }])
       expect((await call(`/v1/inbox/${asked.item}/respond`, { method: 'POST', body })).status).toBe(422)
-    expect(await store.findGrant(asked.session, 'terminal', 'h')).toBeNull()
-    expect(await store.getInboxItem(gate.item_id)).toMatchObject({ status: 'pending' })
+    expect(await store.grants.find(asked.session, 'terminal', 'h')).toBeNull()
+    expect(await store.inbox.get(gate.item_id)).toMatchObject({ status: 'pending' })
     expect(await itemOf(asked)).toMatchObject({ status: 'pending' })
   },
   'an answer cannot set its author or redefine the choices': async () => {

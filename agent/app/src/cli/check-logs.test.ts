@@ -26,7 +26,7 @@ test('reports logs of a session tree that contradict each other, with the sessio
   const dir = await mkdtemp(join(tmpdir(), 'cairn-check-logs-'))
   const store = await openSqliteStore({ dir })
   try {
-    await store.createSession({ id: 'root', ...owned })
+    await store.sessions.create({ id: 'root', ...owned })
     const tie = { root_id: 'root', depth: 1, kind: 'worker', tool_call_id: null } as const
     const link = { child_id: 'child', parent_id: 'root', ...tie, task_id: null, attempt: null }
     const begin = writer('messages')('user.message', { content: 'Goal: dig', synthetic: 'worker_goal' })

@@ -13,7 +13,7 @@ const RESTS = new Set(['completed', 'failed'])
 export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChecked> {
   const checked: LogsChecked = { sessions: 0, events: 0, problems: [] }
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listSessions({
+    const page = await store.sessions.list({
       org_id: orgId,
       status: SESSION_STATUSES,
       limit: PAGE,
@@ -37,7 +37,7 @@ export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChe
 async function checkTreeLogs(store: LogStore, root: string, log: SessionEvent[]): Promise<string[]> {
   const logs = new Map([[root, log]])
   for (const id of logs.keys())
-    for (const { child_id } of await store.coordination.children(id))
+    for (const { child_id } of await store.links.children(id))
       logs.set(child_id, await readLog(store, child_id))
   return logs.size === 1 ? [] : checkTree(logs).map(problem => `session ${problem}`)
 }
@@ -45,7 +45,7 @@ async function checkTreeLogs(store: LogStore, root: string, log: SessionEvent[])
 async function readLog(store: LogStore, id: string): Promise<SessionEvent[]> {
   const log: SessionEvent[] = []
   for (;;) {
-    const page = await store.read(id, log.at(-1)?.id ?? 0, PAGE)
+    const page = await store.events.read(id, log.at(-1)?.id ?? 0, PAGE)
     log.push(...page.map(({ json }) => decodeEvent(json)))
     if (page.length < PAGE) return log
   }

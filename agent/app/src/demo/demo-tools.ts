@@ -64,7 +64,7 @@ const missionTool = (store: LogStore): Tool => ({
     const deps = { store, now: systemClock.now, newId: randomUUID }
     try {
       const begun =
-        (await store.coordination.missionOf(session_id)) ??
+        (await store.missions.current(session_id)) ??
         (await defineMission(deps, session_id, Parameters.parse(args)))
       return { content: { mission_id: begun.mission_id, status: begun.status } }
     } catch (error) {

@@ -111,7 +111,7 @@ export async function startWorker(
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const codingAgents = sandboxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
   parts.defer(() => codingAgents.close())
-  await sweepHomes({ dataDir, runs: store.coordination, logger })
+  await sweepHomes({ dataDir, runs: store.codeRuns, logger })
   const harness = startHarness({
     codingAgents,
     store,

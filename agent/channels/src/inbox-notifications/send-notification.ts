@@ -23,7 +23,7 @@ import { codeLetter, dataOf, type Letter, letterOf, type NotificationBody, testL
 import type { Ways } from './ways.ts'
 
 export type NotificationSenderDeps = {
-  store: Pick<LogStore, 'notifications' | 'channels' | 'getInboxItem' | 'accounts'>
+  store: Pick<LogStore, 'notifications' | 'channels' | 'inbox' | 'accounts'>
   ways: Ways
   sealing: Sealing
   redact: Redact
@@ -113,7 +113,7 @@ async function prepare(deps: NotificationSenderDeps, notice: InboxNotification):
       body: { type: 'notice.test', timestamp: new Date(notice.created_at).toISOString(), data: {} },
       letter: testLetter,
     })
-  const item = await store.getInboxItem(notice.about)
+  const item = await store.inbox.get(notice.about)
   const { id, org_id, admin, name, email } = user
   // The user may no longer access the item.
   if (item === null || !mayAccess({ kind: 'user', id, org_id, admin, name, email }, item))

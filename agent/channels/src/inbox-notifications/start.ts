@@ -14,7 +14,7 @@ const KEEP_MS = 30 * 24 * 60 * 60_000
 const PRUNE_EVERY_MS = 60 * 60_000
 
 export type InboxNotificationsOptions = NotificationSenderDeps & {
-  store: NotificationSenderDeps['store'] & Pick<LogStore, 'watchInbox'>
+  store: NotificationSenderDeps['store'] & Pick<LogStore, 'inbox'>
   /** The organisation whose items trigger a pass at once; others wait for the next poll. */
   org_id: string
   holder: string
@@ -66,7 +66,7 @@ export function startInboxNotifications(options: InboxNotificationsOptions): { s
       })
       .catch(onError)
   }
-  const unwatch = store.watchInbox(options.org_id, look)
+  const unwatch = store.inbox.watch(options.org_id, look)
   const timer = setInterval(look, lookMs)
   timer.unref()
   look()

@@ -50,7 +50,7 @@ export async function conversationOf(
 ): Promise<string> {
   const { store } = deps
   const last = await store.channels.conversation(connection.id, key)
-  const standing = last === null ? null : await store.getSession(last.session_id)
+  const standing = last === null ? null : await store.sessions.get(last.session_id)
   const generation = standing?.status === 'archived' ? (last?.generation ?? 0) + 1 : (last?.generation ?? 0)
   const session_id = derivedId('channel', connection.id, key, generation)
   await store.channels.openConversation({
@@ -62,7 +62,7 @@ export async function conversationOf(
     target: '{}',
     language: told?.language ?? null,
   })
-  if ((await store.getSession(session_id)) === null)
+  if ((await store.sessions.get(session_id)) === null)
     await createSession({ ...deps, newId: () => session_id }, deps.agents, {
       agent: connection.agent,
       channel: 'website',

@@ -41,7 +41,7 @@ type Window = {
 type Followed = Map<string, number>
 
 export function createBudgets(
-  { store, report }: Pick<ChannelDeps, 'report'> & { store: Pick<LogStore, 'getSession'> },
+  { store, report }: Pick<ChannelDeps, 'report'> & { store: { sessions: Pick<LogStore['sessions'], 'get'> } },
   monotonic: () => number,
 ): Budgets {
   const hourOf = createWindows(HOUR_MS, monotonic)
@@ -96,7 +96,7 @@ export function createBudgets(
   async function readTokens(site: Budgeted): Promise<void> {
     const followed = followedOf(site.connection)
     for (const [id, counted] of [...followed].slice(0, READ_AT_ONCE)) {
-      const session = await store.getSession(id)
+      const session = await store.sessions.get(id)
       // Another request has read it meanwhile.
       if (followed.get(id) !== counted) continue
       followed.delete(id)
@@ -108,7 +108,7 @@ export function createBudgets(
   }
 
   async function tokensOf(sessionId: string): Promise<number> {
-    const session = await store.getSession(sessionId)
+    const session = await store.sessions.get(sessionId)
     return session === null ? 0 : session.input_tokens + session.output_tokens
   }
 }

@@ -75,6 +75,6 @@ export async function writerOf(deps: SiteDeps, { headers }: SiteCall, id: string
 
 export async function checkConfirmed({ store }: SiteDeps, { requireConfirm, connection }: Site, id: string) {
   if (!requireConfirm || connection.disclosure.level === 'none') return
-  if ((await store.read(id, 0, 1, ['disclosure.confirmed'])).length > 0) return
+  if ((await store.events.read(id, 0, 1, ['disclosure.confirmed'])).length > 0) return
   throw new AppError('disclosure_required', 'Confirm the AI disclosure of this conversation first.')
 }

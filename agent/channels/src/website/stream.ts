@@ -38,21 +38,21 @@ async function* frames(
   onEnd: () => void,
 ): AsyncGenerator<string> {
   const nudged = createNudge(signal)
-  const stop = store.watch(sessionId, nudged.nudge)
+  const stop = store.events.watch(sessionId, nudged.nudge)
   let through = after
   let shown: string | null = null
   try {
     yield ': open\n\n'
     while (!signal.aborted) {
       nudged.reset()
-      const events = await store.read(sessionId, through, AT_ONCE, VISITOR_TYPES)
+      const events = await store.events.read(sessionId, through, AT_ONCE, VISITOR_TYPES)
       for (const { id, json } of events) {
         through = id
         const record = visitorRecord(json)
         if (record !== null) yield frame(record.type, record, id)
       }
       if (events.length === AT_ONCE) continue
-      const session = await store.getSession(sessionId)
+      const session = await store.sessions.get(sessionId)
       const state = {
         working:
           session?.status === 'active' && session.waiting_on === null && session.wake_id > session.cursor,

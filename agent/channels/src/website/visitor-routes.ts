@@ -25,7 +25,7 @@ export async function begin(deps: SiteDeps, call: SiteCall): Promise<Response> {
   )
   const told = disclosureOf(connection, language ?? null)
   const session_id = await conversationOf(deps, connection, visitors.visitorKey(visitor), told)
-  const confirmed = await deps.store.read(session_id, 0, 1, ['disclosure.confirmed'])
+  const confirmed = await deps.store.events.read(session_id, 0, 1, ['disclosure.confirmed'])
   const answer = {
     session_id,
     csrf: visitors.csrfOf(token),
@@ -73,7 +73,7 @@ export async function upload(deps: SiteDeps, call: SiteCall, id: string): Promis
 }
 
 async function goingOn({ store }: SiteDeps, id: string): Promise<SessionRow> {
-  const session = await store.getSession(id)
+  const session = await store.sessions.get(id)
   if (session === null || session.status === 'archived')
     throw new AppError('wrong_state', 'This conversation has ended: start a new one.')
   return session
@@ -103,7 +103,7 @@ export async function stop(deps: SiteDeps, call: SiteCall, id: string): Promise<
 
 export async function end(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
   await writerOf(deps, call, id)
-  const session = await deps.store.getSession(id)
+  const session = await deps.store.sessions.get(id)
   if (session !== null && session.status !== 'archived') await archiveSession(deps, session)
   return done()
 }

@@ -36,7 +36,7 @@ test.each(KINDS)(
       const last = post.got.at(-1)
       const [session] = await sessionsOf(store)
       expect(last?.text).toContain(`https://cairn.example.org/sessions/${session!.id}`)
-      const { items } = await store.listInbox({ org_id: ORG, status: ['pending'], limit: 10 })
+      const { items } = await store.inbox.list({ org_id: ORG, status: ['pending'], limit: 10 })
       const ann = (await store.accounts.getUser(users.ann))!
       await respondInbox(
         { store, now: Date.now, newId: randomUUID },

@@ -130,8 +130,9 @@ async function answer(text: string): Promise<void> {
   if (last === undefined) throw new Error('there is no mail to answer')
   await put(writeMail({ subject: last.subject ?? '', text: quoted(text, last), headers: answers(last) }))
 }
-const newest = async () => (await store.listSessions({ org_id: org.id, limit: 1 })).sessions[0]
-const logOf = async (id: string) => (await store.read(id, 0, 1000)).map(({ json }) => decodeEvent(json))
+const newest = async () => (await store.sessions.list({ org_id: org.id, limit: 1 })).sessions[0]
+const logOf = async (id: string) =>
+  (await store.events.read(id, 0, 1000)).map(({ json }) => decodeEvent(json))
 const show = (count: number, what: string, text: string) =>
   until(what, async () => (await got()).length === count && (await got()).at(-1)?.text?.includes(text))
 const happen = (session_id: string, draft: EventDraft) => store.commit({ session_id, events: [draft] })
@@ -186,7 +187,7 @@ await happen(two, gate.event)
 await show(4, 'an approval arrives as a link', `https://cairn.example.org/sessions/${two}`)
 await answer('Approve')
 await until('a mail decides nothing', async () => {
-  const { items } = await store.listInbox({
+  const { items } = await store.inbox.list({
     org_id: org.id,
     status: ['pending'],
     kind: ['governance_gate'],
@@ -196,17 +197,17 @@ await until('a mail decides nothing', async () => {
     (await logOf(two)).some(({ data }) => JSON.stringify(data).includes('"Approve"')) && items.length === 1
   )
 })
-const { items } = await store.listInbox({
+const { items } = await store.inbox.list({
   org_id: org.id,
   status: ['pending'],
   kind: ['governance_gate'],
   limit: 9,
 })
 await respondInbox(deps, items[0]!.id, { decision: 'approve' }, { kind: 'user', ...ann })
-ensure('the web UI decides it', (await store.findGrant(two, 'terminal', 'canary')) !== null)
+ensure('the web UI decides it', (await store.grants.find(two, 'terminal', 'canary')) !== null)
 
 await answer('go on')
-await until('a turn runs', async () => (await store.claim('w', 10, 60_000)).length > 0)
+await until('a turn runs', async () => (await store.leases.claim('w', 10, 60_000)).length > 0)
 await answer('/stop')
 await show(5, '/stop ends it', 'Stopped.')
 

@@ -26,7 +26,7 @@ test('an open item is sent to the webhook once, signed, with only what the inbox
   const item_id = await stage.raise('Turn \u202Ethe key')
   await expect.poll(stage.recent).toEqual([{ state: 'sent', attempts: 1, error: null }])
   const id = (await stage.view()).recent[0]?.id
-  const { created_at } = (await stage.store.getInboxItem(item_id))!
+  const { created_at } = (await stage.store.inbox.get(item_id))!
   expect(stage.hook.calls).toEqual([
     {
       id,

@@ -132,14 +132,14 @@ test.each(written)('$way: a button from another conversation answers nothing', a
   const { event } = createQuestionItem({ newId: randomUUID }, { tool_call_id: 'call_1', questions })
   await store.commit({ session_id: session!.id, events: [event] })
   await expect.poll(async () => (await textsOf(place)).join('\n')).toContain('Which?')
-  const [item] = (await store.listInbox({ org_id: ORG, limit: 10 })).items
+  const [item] = (await store.inbox.list({ org_id: ORG, limit: 10 })).items
   const prompt = (await store.channels.promptOfItem(item!.id))!
   for (const value of [`${prompt.id}:0`, `${prompt.id}:9`, 'nothing:0', ':'])
     await place.comes(() => pressElsewhere(value, channels))
   await place.settled()
   const log = await logOf(store, session!.id)
   expect(log.filter(({ type }) => type === 'ask_user_question.response')).toEqual([])
-  expect((await store.getInboxItem(item!.id))?.status).toBe('pending')
+  expect((await store.inbox.get(item!.id))?.status).toBe('pending')
   await end(place)
 })
 

@@ -80,7 +80,7 @@ test('all visitors share the daily token limit, and the operator is notified onc
   const { bench, open } = await startSite({ per_day: { tokens_max: 2 } })
   const [ann, bob] = [await open(), await open('198.51.100.7')]
   expect((await ann.say('hello')).status).toBe(202)
-  await expect.poll(async () => (await bench.store.getSession(ann.id))?.output_tokens).toBe(1)
+  await expect.poll(async () => (await bench.store.sessions.get(ann.id))?.output_tokens).toBe(1)
   for (const by of [bob, ann])
     expect(await refused(by.say('and now?'))).toMatchObject({
       code: 'rate_limited',
@@ -92,7 +92,7 @@ test('all visitors share the daily token limit, and the operator is notified onc
 test('rejections count nothing, windows use a monotonic clock, and bytes of all addresses count', () => {
   let time = 0
   const report = () => undefined
-  const budgets = createBudgets({ store: { getSession: async () => null }, report }, () => time)
+  const budgets = createBudgets({ store: { sessions: { get: async () => null } }, report }, () => time)
   const limits = (more: Partial<SiteLimits['per_day']> = {}): SiteLimits => ({
     per_address_hour: { ...WIDE, mb_max: 2 },
     per_day: { ...WIDE, tokens_max: 1_000, ...more },
@@ -117,7 +117,7 @@ test('rejections count nothing, windows use a monotonic clock, and bytes of all 
 
 test('requests from new addresses evict old addresses but not the daily counts', () => {
   const report = () => undefined
-  const budgets = createBudgets({ store: { getSession: async () => null }, report }, () => 0)
+  const budgets = createBudgets({ store: { sessions: { get: async () => null } }, report }, () => 0)
   const count = rounds(25_000, 200_000)
   const limits = { per_address_hour: WIDE, per_day: { ...WIDE, visitors_max: count, tokens_max: 1 } }
   const site = { connection: { id: 'a', name: 'a' } as never, limits }

@@ -118,7 +118,7 @@ test('a progress message has a button that stops the turn, and loses it at the e
   await give(asked)
   await expect.poll(async () => (await sessionsOf(store)).length, SOON).toBe(1)
   const [session] = await sessionsOf(store)
-  const [claim] = await store.claim('w', 10, 60_000)
+  const [claim] = await store.leases.claim('w', 10, 60_000)
   expect(claim?.session.id).toBe(session!.id)
   const data = { turn_id: 't', iteration_index: 0, content: 'Once upon a time there was a cairn' }
   await store.commit({ session_id: session!.id, events: [turn('llm.delta', data)] })

@@ -59,7 +59,7 @@ test('an uploaded file is stored in the inbox folder of the workspace and attach
   expect(await said(bench, ann.id)).toMatchObject([
     { content: 'read this', attachments: [{ path, filename: 'passwd.txt', size: 5 }] },
   ])
-  const session = (await bench.store.getSession(ann.id))!
+  const session = (await bench.store.sessions.get(ann.id))!
   const folder = sessionFolder(bench.workspacesDir, workspaceOf(session))
   expect(readFileSync(join(folder, path), 'utf8')).toBe('hello')
   const records = await ann.stream(seen => seen.some(({ type }) => type === 'user.message'))

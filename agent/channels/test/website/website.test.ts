@@ -81,7 +81,7 @@ test.each(KINDS)('on %s a visitor holds a conversation and sees only the listed 
   })
   expect(answered.status).toBe(202)
   await store.commit({ session_id: ann.id, events: [gate.event] })
-  expect(await store.claim('w', 10, 60_000)).toHaveLength(1)
+  expect(await store.leases.claim('w', 10, 60_000)).toHaveLength(1)
   expect((await ann.post('stop')).status).toBe(204)
   const records = await ann.stream(seen => seen.at(-1)?.type === 'state' && seen.length > 6)
   expect(records.map(({ type, data }) => [type, data])).toEqual([
@@ -139,7 +139,7 @@ test('every route returns 404 to another visitor and without a token, and change
     await expect(read).rejects.toMatchObject({ code: 'not_found' })
   }
   // A visitor cannot read the operator's own session either.
-  const own = await store.createSession({
+  const own = await store.sessions.create({
     id: randomUUID(),
     org_id: 'org_1',
     created_by: 'ann',
@@ -256,7 +256,7 @@ test('a new conversation follows an ended one, and a token expires after 30 days
   const next = await visit(channels, { key }, ann.cookie)
   expect(next.cookie).toBe(ann.cookie)
   expect(next.id).not.toBe(ann.id)
-  expect((await store.getSession(ann.id))?.status).toBe('archived')
+  expect((await store.sessions.get(ann.id))?.status).toBe('archived')
   bench.advance(30 * 24 * 60 * 60_000)
   await expect(next.say('late')).rejects.toMatchObject({ code: 'not_found' })
 })

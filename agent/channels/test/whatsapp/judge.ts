@@ -185,9 +185,9 @@ const give = async (payload: Record<string, unknown>): Promise<void> =>
     address: '192.0.2.1',
     ...fake.signedByMeta(payload),
   }))
-const newest = async () => (await store.listSessions({ org_id: org.id, limit: 1 })).sessions[0]
+const newest = async () => (await store.sessions.list({ org_id: org.id, limit: 1 })).sessions[0]
 const typesOf = async (id: string) =>
-  (await store.read(id, 0, 1000)).map(({ json }) => decodeEvent(json).type)
+  (await store.events.read(id, 0, 1000)).map(({ json }) => decodeEvent(json).type)
 const happen = (session_id: string, draft: EventDraft) => store.commit({ session_id, events: [draft] })
 const show = (text: string) => until(`the person sees: ${text}`, async () => shown().at(-1)?.includes(text))
 /** pywa's client sends the same request, key for key, as the channel. */
@@ -239,9 +239,9 @@ await happen(two, gate.event)
 await show('Approval needed: terminal')
 await asPywaSends({ text: shown().at(-1) ?? '', buttons: ['Approve', 'Reject'] })
 await give(fake.pressOn(ANN, labelled('Approve'), 'Approve'))
-await until('a press approves it', () => store.findGrant(two, 'terminal', 'canary'))
+await until('a press approves it', () => store.grants.find(two, 'terminal', 'canary'))
 await give(fake.textFrom(ANN, 'go on'))
-await until('a turn runs', async () => (await store.claim('w', 10, 60_000)).length > 0)
+await until('a turn runs', async () => (await store.leases.claim('w', 10, 60_000)).length > 0)
 await give(fake.textFrom(ANN, '/stop'))
 await show('Stopped.')
 ensure('nobody saw what nobody may see', !JSON.stringify(graph.sent).includes('canary'))

@@ -18,9 +18,11 @@ test('a runner claims only as many children as their share of its free turns, an
   const start = (limits: Partial<Config['limits']>) =>
     createClaims({
       store: {
-        claim(_, limit, __, rules) {
-          asked.push([limit, rules])
-          return Promise.resolve(queue.shift() ?? [])
+        leases: {
+          claim(_, limit, __, rules) {
+            asked.push([limit, rules])
+            return Promise.resolve(queue.shift() ?? [])
+          },
         },
       },
       runnerId: 'w',

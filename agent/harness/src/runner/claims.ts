@@ -22,7 +22,7 @@ export type Claims = {
 }
 
 export function createClaims(deps: {
-  store: Pick<LogStore, 'claim'>
+  store: { leases: Pick<LogStore['leases'], 'claim'> }
   runnerId: string
   limits: Pick<Config['limits'], 'concurrent_turns' | 'tree_parallel' | 'principal_turns' | 'child_share'>
   /** Maximum concurrent scheduled runs per principal; null: no limit. */
@@ -67,7 +67,7 @@ export function createClaims(deps: {
     const free = maxTurns - runs.count()
     if (free <= 0) return false
     try {
-      const claimed = await store.claim(runnerId, free, ttlMs, {
+      const claimed = await store.leases.claim(runnerId, free, ttlMs, {
         tree_parallel,
         principal_turns,
         principal_runs: maxRuns,

@@ -16,9 +16,11 @@ function stage(failures: number) {
     ttlMs: 60_000,
     signal: shutdown.signal,
     store: {
-      release: (id, fence) => {
-        tries.push([id, fence])
-        return tries.length <= failures ? Promise.reject(new Error('the disk is full')) : Promise.resolve()
+      leases: {
+        release: (id, fence) => {
+          tries.push([id, fence])
+          return tries.length <= failures ? Promise.reject(new Error('the disk is full')) : Promise.resolve()
+        },
       },
     },
   })

@@ -10,13 +10,13 @@ import { Draining, type Lease, LeaseLost } from '../turn/lease.ts'
 
 /** Renews the held leases; ends those that another runner has claimed. */
 export async function renewLeases(
-  store: Pick<LogStore, 'renew'>,
+  store: Pick<LogStore, 'leases'>,
   runnerId: string,
   held: readonly Lease[],
   ttlMs: number,
 ): Promise<void> {
   if (held.length === 0) return
-  const lost = await store.renew(
+  const lost = await store.leases.renew(
     runnerId,
     held.map(({ session_id, fence }) => ({ session_id, epoch: fence.epoch })),
     ttlMs,
@@ -39,7 +39,7 @@ export function watchLease(store: LogStore, lease: Lease, report: Logger): () =>
     try {
       while (again && !lease.signal.aborted) {
         again = false
-        const found = await store.leaseOf(lease.session_id)
+        const found = await store.leases.get(lease.session_id)
         const held = found?.lease
         if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id)
           lease.end(
@@ -55,15 +55,19 @@ export function watchLease(store: LogStore, lease: Lease, report: Logger): () =>
       polling = false
     }
   }
-  return store.watch(lease.session_id, epoch => {
+  return store.events.watch(lease.session_id, epoch => {
     // Most growth is the runner's own and does not change the lease.
     if (epoch !== lease.fence.epoch) void poll()
   })
 }
 
 /** A store that does not answer must not end the process: the lease expires by itself. */
-export const releaseLease = (store: Pick<LogStore, 'release'>, lease: Lease, report: Logger): Promise<void> =>
-  store
+export const releaseLease = (
+  store: { leases: Pick<LogStore['leases'], 'release'> },
+  lease: Lease,
+  report: Logger,
+): Promise<void> =>
+  store.leases
     .release(lease.session_id, lease.fence)
     .catch((error: unknown) => report('warn', 'lease release failed', { error: asError(error).message }))
 
@@ -97,7 +101,7 @@ export type LeaseReleaseRetry = {
 }
 
 export function createLeaseReleaseRetry(deps: {
-  store: Pick<LogStore, 'release'>
+  store: { leases: Pick<LogStore['leases'], 'release'> }
   clock: Clock
   everyMs: number
   ttlMs: number
@@ -116,7 +120,7 @@ export function createLeaseReleaseRetry(deps: {
       )
       try {
         // Fenced: a lease that another runner has claimed meanwhile stays with it.
-        await store.release(session_id, fence)
+        await store.leases.release(session_id, fence)
         return
       } catch (error) {
         report('warn', 'lease release failed', { error: asError(error).message })

@@ -146,7 +146,7 @@ async function recover(resumed: Resumed): Promise<boolean> {
 async function rollBackOwed({ runner, claimed, owed }: Resumed): Promise<boolean> {
   if (owed === undefined) return false
   const { session_id, fence } = claimed.lease
-  if ((await owed.act(claimed)) === 'draining') await runner.store.release(session_id, fence)
+  if ((await owed.act(claimed)) === 'draining') await runner.store.leases.release(session_id, fence)
   return true
 }
 

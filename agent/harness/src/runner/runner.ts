@@ -116,7 +116,7 @@ export function startHarness(options: HarnessOptions): Harness {
   )
 
   const stops = [
-    store.watchWork(claims.poll),
+    store.leases.watch(claims.poll),
     every(clock, POLL_MS, claims.poll),
     every(clock, ttlMs / 3, maintenance.renew),
     ...maintenance.ofCapabilities.map(run => every(clock, POLL_MS, run)),
@@ -196,6 +196,6 @@ function createMaintenance(runner: RunnerDeps, renewHeld: () => Promise<void>) {
   return {
     renew: guarded('renewing leases', renewHeld),
     ofCapabilities: maintenanceTasks(runner).map(({ what, run }) => guarded(what, run)),
-    prune: guarded('pruning deltas', () => store.pruneDeltas(clock.now() - keptMs)),
+    prune: guarded('pruning deltas', () => store.events.pruneDeltas(clock.now() - keptMs)),
   }
 }

@@ -47,7 +47,7 @@ export function createSnapshotCache(
 
   async function load({ id, last_event_id }: SessionRow, report: Logger): Promise<Fold> {
     const start: Fold = { position: startPosition, saved: 0, every }
-    const found: Snapshot | null = last_event_id < every ? null : await store.readSnapshot(id, FOLD_VERSION)
+    const found: Snapshot | null = last_event_id < every ? null : await store.snapshots.read(id, FOLD_VERSION)
     if (found === null) return start
     const position = readSnapshot<Position>(found)
     if (position !== null) return { position, saved: position.last_id, every: dueAfter(found.body.length) }
@@ -62,7 +62,7 @@ export function createSnapshotCache(
     const body = writeSnapshot<Position>(position)
     fold.every = dueAfter(body.length)
     if (body.length > MAX_SNAPSHOT_CHARS) return
-    await store.saveSnapshot(lease.session_id, { version: FOLD_VERSION, last_id: position.last_id, body })
+    await store.snapshots.save(lease.session_id, { version: FOLD_VERSION, last_id: position.last_id, body })
   }
 
   return {

@@ -19,7 +19,7 @@ import { writeFileTool } from './write-file.ts'
 
 export type BuiltinOptions = {
   /** Counts a session's artifacts. */
-  store: Pick<LogStore, 'listArtifacts'>
+  store: { artifacts: Pick<LogStore['artifacts'], 'list'> }
   /** The sandbox of commands; null: no terminal tool. */
   sandbox: SandboxProvider | null
   /** The way out of its sandboxes; absent: none. */
@@ -35,7 +35,7 @@ export type BuiltinOptions = {
 /** The definitions only, for display without running. */
 export const builtinDefinitions = (): Tool[] =>
   builtinTools({
-    store: { listArtifacts: () => Promise.resolve([]) },
+    store: { artifacts: { list: () => Promise.resolve([]) } },
     sandbox: {
       kind: 'bubblewrap',
       network: 'none',

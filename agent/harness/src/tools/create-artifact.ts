@@ -18,7 +18,10 @@ async function imagePath(workspace: string, given: string): Promise<string> {
   return shown
 }
 
-export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId: () => string): Tool =>
+export const createArtifactTool = (
+  store: { artifacts: Pick<LogStore['artifacts'], 'list'> },
+  newId: () => string,
+): Tool =>
   defineTool({
     name: 'create_artifact',
     description:
@@ -46,7 +49,7 @@ type NewArtifact = Pick<ArtifactMeta, 'artifact_id' | 'name' | 'kind' | 'version
 
 /** The next version of that name; its row is part of the event's commit. Throws above the limits. */
 export async function composeArtifact(
-  store: Pick<LogStore, 'listArtifacts'>,
+  store: { artifacts: Pick<LogStore['artifacts'], 'list'> },
   newId: () => string,
   { session_id, tool_call_id }: { session_id: string; tool_call_id: string },
   name: string,
@@ -55,7 +58,7 @@ export async function composeArtifact(
   const size = Buffer.byteLength(JSON.stringify(spec))
   if (size > MAX_ARTIFACT_BYTES)
     throw new Error(`the artifact has ${size} bytes; at most ${MAX_ARTIFACT_BYTES} are kept`)
-  const known = await store.listArtifacts(session_id)
+  const known = await store.artifacts.list(session_id)
   if (known.length >= MAX_ARTIFACTS)
     throw new Error(`this session has ${known.length} artifacts already; at most ${MAX_ARTIFACTS} are kept`)
   const versions = known

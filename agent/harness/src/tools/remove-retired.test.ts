@@ -42,7 +42,7 @@ async function setUp() {
       if (parent_id !== undefined) {
         const id = newId()
         const { org_id, created_by, created_by_kind, agent, channel } = session
-        await store.createSession({ id, org_id, created_by, created_by_kind, agent, channel, parent_id })
+        await store.sessions.create({ id, org_id, created_by, created_by_kind, agent, channel, parent_id })
         fill(id)
         return id
       }
@@ -50,12 +50,12 @@ async function setUp() {
       return session.id
     },
     async archive(id: string): Promise<void> {
-      const session = await store.getSession(id)
+      const session = await store.sessions.get(id)
       if (session !== null) await archiveSession(deps, session)
     },
-    start: (findRetired = store.findRetired) =>
+    start: (retired = store.sessions.retired) =>
       removeRetired({
-        store: { findRetired },
+        store: { sessions: { retired } },
         places,
         clock,
         isHeld: id => held.has(id),
@@ -160,7 +160,7 @@ test('the next sweep works after a store error, and with a missing folder or one
   await at.archive(id)
   let fails = 1
   const stop = at.start(ids =>
-    fails-- > 0 ? Promise.reject(new Error('not now')) : at.store.findRetired(ids),
+    fails-- > 0 ? Promise.reject(new Error('not now')) : at.store.sessions.retired(ids),
   )
   await at.sweep()
   await at.sweep()

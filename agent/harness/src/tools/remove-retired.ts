@@ -11,7 +11,7 @@ import { type Clock, every, systemClock } from '@cairn/models/clock'
 import type { Logger } from '@cairn/models/logger'
 
 export type RemoveRetired = {
-  store: Pick<LogStore, 'findRetired'>
+  store: { sessions: Pick<LogStore['sessions'], 'retired'> }
   /** Directories that contain a folder per session, named by its id. */
   places: readonly string[]
   /** Whether something of the session still runs in this process. */
@@ -51,7 +51,7 @@ export function removeRetired({
   async function findRetired(ids: readonly string[]): Promise<string[]> {
     const found: string[] = []
     for (let at = 0; at < ids.length; at += ASKED_AT_ONCE)
-      found.push(...(await store.findRetired(ids.slice(at, at + ASKED_AT_ONCE))))
+      found.push(...(await store.sessions.retired(ids.slice(at, at + ASKED_AT_ONCE))))
     return found
   }
 

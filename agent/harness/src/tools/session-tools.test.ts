@@ -10,7 +10,7 @@ import { todoTool } from './todo.ts'
 import { builtinDefinitions } from './catalogue.ts'
 
 const artifacts = (known: Partial<ArtifactMeta>[] = []) =>
-  createArtifactTool({ listArtifacts: () => Promise.resolve(known as ArtifactMeta[]) }, () => 'a1')
+  createArtifactTool({ artifacts: { list: () => Promise.resolve(known as ArtifactMeta[]) } }, () => 'a1')
 
 test('todo writes the whole list as one event and counts it', async () => {
   const todos = [

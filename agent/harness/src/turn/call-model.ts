@@ -96,7 +96,7 @@ async function begin(turn: Turn, events: readonly EventDraft[], model: string): 
 
 const hasDeltas = async ({ store, log, lease }: Turn): Promise<boolean> => {
   const asked = log.position().request
-  return asked !== null && (await store.read(lease.session_id, asked.id, 1, ['llm.delta'])).length > 0
+  return asked !== null && (await store.events.read(lease.session_id, asked.id, 1, ['llm.delta'])).length > 0
 }
 
 type IterationRef = { turn_id: string; iteration_index: number }

@@ -72,6 +72,6 @@ export async function settle(turn: Turn, events: readonly EventWithRows[], appen
 }
 
 export async function giveBack({ store, lease }: Turn): Again {
-  await store.release(lease.session_id, lease.fence)
+  await store.leases.release(lease.session_id, lease.fence)
   return false
 }

@@ -66,7 +66,7 @@ export async function openSessionLog(
 
   async function catchUp(): Promise<void> {
     for (;;) {
-      const events = await store.read(id, position.last_id, PAGE, FOLDED)
+      const events = await store.events.read(id, position.last_id, PAGE, FOLDED)
       position = foldRecords(position, events)
       if (events.length < PAGE) return
       // A long log is folded in portions, so that leases are renewed and readers served in between.

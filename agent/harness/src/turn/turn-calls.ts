@@ -122,7 +122,7 @@ function callDeps(turn: Turn, saga: CallSteps = NO_STEPS): CallToolDeps {
     clock: turn.clock,
     newId: turn.newId,
     commit: (events, linked) => log.append(events, linked),
-    findGrant: (tool, hash) => store.findGrant(lease.session_id, tool, hash),
+    findGrant: (tool, hash) => store.grants.find(lease.session_id, tool, hash),
     redact: turn.redact,
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
   }

@@ -133,7 +133,7 @@ class ControlWorld {
     const store: LogStore = {
       ...this.#store,
       commit: ask(this.#store.commit),
-      getSession: ask(this.#store.getSession),
+      sessions: { ...this.#store.sessions, get: ask(this.#store.sessions.get) },
       browsers: {
         browser: ask(id => rows.browser(id)),
         silent: ask(() => rows.silent()),
@@ -341,7 +341,9 @@ class ControlWorld {
       runner.isDead = true
     }
     if ((await this.#store.browsers.browser(this.#session_id)) !== null) this.#wrong.push('a row is left')
-    const events = (await this.#store.read(this.#session_id, 0, 10_000)).map(({ json }) => decodeEvent(json))
+    const events = (await this.#store.events.read(this.#session_id, 0, 10_000)).map(({ json }) =>
+      decodeEvent(json),
+    )
     return { events, wrong: this.#wrong }
   }
 }

@@ -102,7 +102,7 @@ const play = (death: Death, open?: OpenStore) =>
       async play({ stage, hired }) {
         await stage.send('log in')
         await stage.next('inbox.action_required')
-        const [item] = (await stage.store.listInbox({ org_id: 'org', limit: 10 })).items
+        const [item] = (await stage.store.inbox.list({ org_id: 'org', limit: 10 })).items
         const at = hired.at(-1)
         const person = { id: alice.id, admin: false }
         try {

@@ -111,7 +111,7 @@ export async function openStage(
   const tools = new Map(browserTools({ browsers, evaluate: true, pdf: true }).map(tool => [tool.name, tool]))
   const { egress } = GovernanceConfig.parse({ egress: { internal: ['site.test'] } })
   const context = makeContext({ session_id, egress, timeoutMs: 60_000 })
-  const read = async () => (await store.read(session_id, 0, 1000)).map(({ json }) => json)
+  const read = async () => (await store.events.read(session_id, 0, 1000)).map(({ json }) => json)
   return {
     site,
     seen,

@@ -29,7 +29,7 @@ const run = (death: Death) =>
         for (let asked = 1; ; asked += 1) {
           const came = await Promise.race([over, stage.next('inbox.governance_gate', asked)])
           if (came === 'over') return
-          for (const item of (await stage.store.listInbox({ org_id: 'org', limit: 10 })).items)
+          for (const item of (await stage.store.inbox.list({ org_id: 'org', limit: 10 })).items)
             if (item.status === 'pending')
               await respondInbox(stage.deps, item.id, { decision: 'approve' }, alice)
         }

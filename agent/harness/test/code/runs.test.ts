@@ -38,7 +38,7 @@ const wait = { code: { approval_wait_s: 0.05 } }
 
 async function gateOf(stage: Stage, nth = 1): Promise<string> {
   await stage.next('inbox.governance_gate', nth)
-  const { items } = await stage.store.listInbox({ org_id: 'org', kind: ['governance_gate'], limit: 10 })
+  const { items } = await stage.store.inbox.list({ org_id: 'org', kind: ['governance_gate'], limit: 10 })
   return items.find(({ status }) => status === 'pending')!.id
 }
 const decide = (stage: Stage, id: string, decision: 'approve' | 'reject') =>
@@ -158,7 +158,7 @@ test.each(['approve', 'reject'] as const)(
     const gate = await gateOf(stage)
     await first.idle()
     expect(coder.live()).toBe(0)
-    expect((await stage.store.coordination.codeRuns(stage.session_id, 1))[0]?.state).toBe('parked')
+    expect((await stage.store.codeRuns.list(stage.session_id, 1))[0]?.state).toBe('parked')
     expect((await stage.session()).lease).toBeNull()
     await stage.send('a word in between')
     await stage.next('session.complete')
@@ -222,7 +222,7 @@ test('a stop of a parked run ends the run and its question', async () => {
   await stage.next('session.complete')
   await stopSession(stage.deps, stage.session_id)
   sound(await stage.events(), coder)
-  expect((await stage.store.getInboxItem(gate))?.status).toBe('expired')
+  expect((await stage.store.inbox.get(gate))?.status).toBe('expired')
 })
 
 test('a pause ends the process, and a resume continues the run', async () => {

@@ -40,7 +40,7 @@ async function converse(stage: Stage, content: string): Promise<void> {
       if (session.cursor >= id && session.lease === null && session.status === 'completed') over.resolve()
     }, over.reject)
   }
-  const unwatch = stage.store.watch(stage.session_id, look)
+  const unwatch = stage.store.events.watch(stage.session_id, look)
   look()
   await over.promise
   unwatch()
@@ -121,7 +121,7 @@ test(
     expect(compacted.at(-1)?.split('The fence is being surveyed.').length).toBe(2)
 
     const [item] = (
-      await stage.store.listInbox({
+      await stage.store.inbox.list({
         org_id: 'org',
         session_id: stage.session_id,
         status: ['pending'],

@@ -54,7 +54,7 @@ test('an invalid note is an error of the tool or is rejected with its reason, an
   expect(results).toHaveLength(bad.length + 2)
   // The note after all rejected ones is the first that is stored.
   expect(events.filter(({ type }) => type === 'board.note')).toHaveLength(1)
-  expect((await stage.store.coordination.board(ROOT)).notes).toMatchObject([
+  expect((await stage.store.board.read(ROOT)).notes).toMatchObject([
     { seq: 1, content: 'The ford is shallow.' },
   ])
   expect(await stage.store.check()).toEqual([])

@@ -16,7 +16,7 @@ async function soundLogs(stage: Stage): Promise<SessionEvent[][]> {
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
   expect(checkTree(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
-  expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
+  expect(await stage.store.timers.claim('nobody', 10, 1000)).toEqual([])
   return [...logs.values()]
 }
 
@@ -39,7 +39,7 @@ test('a worker gets a share of the remaining budget and returns the unused part'
   const budgets = parent.flatMap(event => (event.type === 'worker.spawned' ? [event.data.budget] : []))
   // 80,000 are left: an eighth, then a seventh of the rest.
   expect(budgets).toMatchObject([{ max_tokens: 10_000 }, { max_tokens: 10_000 }])
-  const links = await stage.store.coordination.children(stage.session_id)
+  const links = await stage.store.links.children(stage.session_id)
   expect(links.map(link => link.reserved_tokens)).toEqual([10_000, 10_000])
   expect(links.map(link => link.input_tokens + link.output_tokens)).toEqual([3000, 3000])
 })
@@ -56,7 +56,7 @@ test('spawn_worker fails with the reason when the share would be less than 2,000
   const log = await stage.until(ended)
   const [result] = log.flatMap(event => (event.type === 'tool.result' ? [event.data.content] : []))
   expect(result).toContain('too small for more workers (left: 15000 tokens;')
-  expect(await stage.store.coordination.children(stage.session_id)).toEqual([])
+  expect(await stage.store.links.children(stage.session_id)).toEqual([])
 })
 
 /** Promise 14.4: At 90 % of a budget one model call remains; beyond the budget no model is called. */

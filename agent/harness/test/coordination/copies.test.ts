@@ -57,7 +57,7 @@ async function startCopied(options: Partial<StageOptions> = {}, message = 'go'):
   stage.start()
   await stage.send(message)
   await stage.until(ended)
-  const [link] = await stage.store.coordination.children(stage.session_id)
+  const [link] = await stage.store.links.children(stage.session_id)
   const there = join(workspaces, link?.child_id ?? '')
   return {
     stage,
@@ -186,9 +186,7 @@ test('deletes and recreates a copy that a crash left unfinished', async () => {
   stage.start()
   await stage.send('go')
   await stage.until(ended)
-  expect((await stage.store.coordination.children(stage.session_id)).map(link => link.child_id)).toEqual([
-    child,
-  ])
+  expect((await stage.store.links.children(stage.session_id)).map(link => link.child_id)).toEqual([child])
   expect(readdirSync(workspaces).toSorted()).toEqual([stage.session_id, child].toSorted())
   expect(at(join(workspaces, child), 'half.txt')).toBeNull()
 })

@@ -57,7 +57,7 @@ test('two goals run in parallel, and the call returns their results in order', a
   ])
   // The call's result has what it waited for, without a message of its own: the model is called twice.
   expect(types.filter(type => type === 'llm.response')).toHaveLength(2)
-  expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
+  expect(await stage.store.timers.claim('nobody', 10, 1000)).toEqual([])
 })
 
 /** Promise 14.4: A delegation has a time limit and reports when it exceeds it. */
@@ -103,7 +103,7 @@ test('a user message detaches a delegation, which continues as a worker', async 
   await expect.poll(harness.active).toBe(1)
   await stage.send('how is it going?')
   await stage.until(ended)
-  expect(await stage.store.coordination.children(stage.session_id, { open: true })).toHaveLength(1)
+  expect(await stage.store.links.children(stage.session_id, { open: true })).toHaveLength(1)
   await stopSession(stage.deps, stage.session_id)
   expect(await resultOf(stage)).toMatchObject({ status: 'running' })
   expect(typesOf(await stage.events()).filter(type => type.startsWith('delegation.'))).toEqual([

@@ -78,8 +78,8 @@ test.each([
     const again = await outcome.refused?.(refusal)
     if (again === null || again === undefined) throw new Error('the tool does not repeat the stop')
     await commit(again)
-    expect(await store.getSession(worker_id)).toMatchObject({ status: 'completed' })
-    expect(await store.read(worker_id, 0, 100, ['code.run_result'])).toHaveLength(1)
+    expect(await store.sessions.get(worker_id)).toMatchObject({ status: 'completed' })
+    expect(await store.events.read(worker_id, 0, 100, ['code.run_result'])).toHaveLength(1)
   } finally {
     await store.close()
     rmSync(dir, { recursive: true, force: true })

@@ -27,7 +27,7 @@ import {
 } from './tree-stage.ts'
 
 const ended = (events: readonly SessionEvent[]): boolean => events.at(-1)?.type === 'session.complete'
-const tasksOf = (stage: Stage): Promise<Task[]> => stage.store.coordination.tasks(stage.session_id)
+const tasksOf = (stage: Stage): Promise<Task[]> => stage.store.tasks.list(stage.session_id)
 const statuses = async (stage: Stage): Promise<Record<string, string>> =>
   Object.fromEntries((await tasksOf(stage)).map(each => [each.goal, each.status]))
 async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
@@ -158,7 +158,7 @@ test("a blocked task occupies no runner, and the owner's answer is the result of
   expect((await tasksOf(stage))[0]?.state.result).toBe('Held: Left.')
   // One attempt, one context, and no question to a person.
   expect(logs.size).toBe(2)
-  expect((await stage.store.listInbox({ org_id: 'org', limit: 10 })).items).toEqual([])
+  expect((await stage.store.inbox.list({ org_id: 'org', limit: 10 })).items).toEqual([])
 })
 
 /** The owner leaves the block to people. */
@@ -177,7 +177,7 @@ test('a person is asked when the owner rests with a task blocked, and their note
   expect(asked.data).toMatchObject({ action_type: 'task_blocked', target: task_id, reason: 'Which way?' })
   await harness.idle()
   expect(await stage.session()).toMatchObject({ state: 'needs_action', lease: null })
-  const { items } = await stage.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })
+  const { items } = await stage.store.inbox.list({ org_id: 'org', status: ['pending'], limit: 10 })
   expect(items).toHaveLength(1)
   const item = await respondInbox(stage.deps, items[0]?.id ?? '', { completed: true, note: 'Right' }, alice)
   expect(item).toMatchObject({ status: 'responded', decision: 'completed', decided_by_user_id: alice.id })
@@ -197,7 +197,7 @@ test('the first answer to a block counts, and later ones are rejected with the n
   await stage.next('inbox.action_required')
   await harness.idle()
   const blocked = await until(stage, 'blocked')
-  const [item] = (await stage.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items
+  const [item] = (await stage.store.inbox.list({ org_id: 'org', status: ['pending'], limit: 10 })).items
   const answers = await Promise.allSettled([
     unblockTask(stage.deps, blocked, 'North', alice),
     unblockTask(stage.deps, blocked, 'South', alice),
@@ -215,7 +215,7 @@ test('the first answer to a block counts, and later ones are rejected with the n
       extra: { task_status: 'running' },
     },
   })
-  expect((await stage.store.getInboxItem(item?.id ?? ''))?.status).toBe('expired')
+  expect((await stage.store.inbox.get(item?.id ?? ''))?.status).toBe('expired')
   await stage.until(events => events.some(event => event.type === 'worker.complete'))
   await stage.until(ended)
   expect((await tasksOf(stage))[0]?.state.result).toBe('Held: North.')
@@ -243,7 +243,7 @@ test('a message of a person to the blocked worker unblocks it', async () => {
     .get(state.worker_id ?? '')
     ?.find((event): event is EventOf<'tool.result'> => event.type === 'tool.result')
   expect(result?.data.content).toContain('A person has written to you instead')
-  expect((await stage.store.listInbox({ org_id: 'org', limit: 10 })).items).toMatchObject([
+  expect((await stage.store.inbox.list({ org_id: 'org', limit: 10 })).items).toMatchObject([
     { status: 'expired', decision: 'unblocked' },
   ])
 })
@@ -322,7 +322,7 @@ test('a stop of the owner cancels all its tasks, even those that have not starte
   const log = (await expectSound(stage)).get(stage.session_id) ?? []
   expect(told(log).slice(-2)).toEqual(['worker.failed', 'worker.failed'])
   expect(new Set(Object.values(await statuses(stage)))).toEqual(new Set(['cancelled']))
-  expect((await stage.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items).toEqual([])
+  expect((await stage.store.inbox.list({ org_id: 'org', status: ['pending'], limit: 10 })).items).toEqual([])
 })
 
 /** Promise 14.15: Ready tasks wait for a free worker and are never lost. */

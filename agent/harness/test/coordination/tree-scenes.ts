@@ -71,11 +71,11 @@ const completions = (stage: Stage, many: number) =>
 async function firstAsked({ store }: Stage): Promise<InboxItem> {
   const found = Promise.withResolvers<InboxItem>()
   const look = (): void => {
-    store.listInbox({ org_id: 'org', status: ['pending'], limit: 1 }).then(({ items: [item] }) => {
+    store.inbox.list({ org_id: 'org', status: ['pending'], limit: 1 }).then(({ items: [item] }) => {
       if (item !== undefined) found.resolve(item)
     }, found.reject)
   }
-  const unwatch = store.watchInbox('org', look)
+  const unwatch = store.inbox.watch('org', look)
   look()
   try {
     return await found.promise

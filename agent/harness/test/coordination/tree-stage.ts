@@ -11,7 +11,7 @@ export async function treeLogs(store: LogStore, root: string): Promise<Map<strin
   const logs = new Map<string, SessionEvent[]>()
   const visit = async (id: string): Promise<void> => {
     logs.set(id, await readLog(store, id))
-    for (const { child_id } of await store.coordination.children(id)) await visit(child_id)
+    for (const { child_id } of await store.links.children(id)) await visit(child_id)
   }
   await visit(root)
   return logs

@@ -30,7 +30,7 @@ test("200 waiting parents hold no lease and no turn, and another session's turn 
   const parents = await Promise.all(Array.from({ length: PARENTS }, () => begin('share it out')))
   const harness = stage.start()
   const standing = async (): Promise<{ waiting: number; held: number }> => {
-    const rows = await Promise.all(parents.map(id => store.getSession(id)))
+    const rows = await Promise.all(parents.map(id => store.sessions.get(id)))
     const isWaiting = rows.map(row => row !== null && row.cursor > 0 && row.cursor >= row.wake_id)
     return {
       waiting: isWaiting.filter(Boolean).length,
@@ -40,12 +40,12 @@ test("200 waiting parents hold no lease and no turn, and another session's turn 
   await expect.poll(standing, { interval: 100 }).toEqual({ waiting: PARENTS, held: 0 })
   // Their workers use the turns for children, up to the limit; the other workers are in the queue.
   await expect.poll(harness.active).toBe(CHILDREN)
-  const open = await Promise.all(parents.map(id => store.coordination.children(id, { open: true })))
+  const open = await Promise.all(parents.map(id => store.links.children(id, { open: true })))
   expect(open.flat()).toHaveLength(PARENTS)
   await expect.poll(() => stage.ran.length).toBe(CHILDREN)
 
   const other = await begin('something quick')
-  await expect.poll(async () => (await store.getSession(other))?.status).toBe('completed')
+  await expect.poll(async () => (await store.sessions.get(other))?.status).toBe('completed')
   expect((await readLog(store, other)).filter(event => event.type === 'harness.wake')).toHaveLength(1)
   expect(await standing()).toEqual({ waiting: PARENTS, held: 0 })
   await expect.poll(harness.active).toBe(CHILDREN)

@@ -83,7 +83,7 @@ test("a session completes while its worker runs, and the worker's outcome reopen
   stage.start()
   await stage.send('go')
   await stage.until(ended)
-  const [link] = await stage.store.coordination.children(stage.session_id, { open: true })
+  const [link] = await stage.store.links.children(stage.session_id, { open: true })
   await stopSession(stage.deps, link?.child_id ?? '')
   await stage.until(events => events.filter(event => event.type === 'session.complete').length === 2)
   const parent = (await expectSound(stage)).get(stage.session_id) ?? []
@@ -118,7 +118,7 @@ test('a user message ends the wait at once, and the worker continues', async () 
   await stage.send('how is it going?')
   await stage.until(ended)
   expect(results(await stage.events()).at(-1)).toContain('"status":"running"')
-  expect(await stage.store.coordination.children(stage.session_id, { open: true })).toHaveLength(1)
+  expect(await stage.store.links.children(stage.session_id, { open: true })).toHaveLength(1)
   await stopSession(stage.deps, stage.session_id)
   const logs = await expectSound(stage)
   expect(workerTypes(logs.get(stage.session_id) ?? [])).toEqual(['worker.spawned', 'worker.failed'])
@@ -164,9 +164,9 @@ test('a pause and a resume apply to all sessions below, and a child alone cannot
   await stage.send('go')
   await expect.poll(() => stage.ran).toContain('hang:on')
   await pauseSession(stage.deps, stage.session_id)
-  const [link] = await stage.store.coordination.children(stage.session_id)
+  const [link] = await stage.store.links.children(stage.session_id)
   const child = link?.child_id ?? ''
-  expect((await stage.store.getSession(child))?.status).toBe('paused')
+  expect((await stage.store.sessions.get(child))?.status).toBe('paused')
   await expect(resumeSession(stage.deps, child)).rejects.toMatchObject({ code: 'wrong_state' })
   await resumeSession(stage.deps, stage.session_id)
   await stage.until(ended)
@@ -195,12 +195,12 @@ test('archiving a session archives all sessions below it and ends its open worke
   await harness.idle()
   const logs = await treeLogs(stage.store, stage.session_id)
   expect(checkTree(logs)).toEqual([])
-  for (const id of logs.keys()) expect((await stage.store.getSession(id))?.status).toBe('archived')
+  for (const id of logs.keys()) expect((await stage.store.sessions.get(id))?.status).toBe('archived')
 })
 
 const gatedBy = async (stage: Stage): Promise<string> => {
   const gates = async () =>
-    (await stage.store.listInbox({ org_id: 'org', kind: ['governance_gate'], limit: 10 })).items
+    (await stage.store.inbox.list({ org_id: 'org', kind: ['governance_gate'], limit: 10 })).items
   await expect.poll(async () => (await gates()).length).toBe(1)
   return (await gates())[0]?.id ?? ''
 }
@@ -222,9 +222,9 @@ test('a worker waits for the approval of its call, and its outcome follows the a
   await stage.send('go')
   const gate = await gatedBy(stage)
   await harness.idle()
-  const [link] = await stage.store.coordination.children(stage.session_id)
+  const [link] = await stage.store.links.children(stage.session_id)
   expect(link?.status).toBe('open')
-  expect((await stage.store.getSession(link?.child_id ?? ''))?.state).toBe('needs_approval')
+  expect((await stage.store.sessions.get(link?.child_id ?? ''))?.state).toBe('needs_approval')
   await respondInbox(stage.deps, gate, { decision: 'approve' }, alice)
   await stage.until(ended)
   expect(stage.ran).toEqual(['note:it'])
@@ -306,8 +306,8 @@ test('an impossible worker call returns a clear error and creates nothing', asyn
   expect(told.map((content, at) => [at, content.includes(expected[at] ?? '?')])).toEqual(
     expected.map((_, at) => [at, true]),
   )
-  expect(await stage.store.coordination.children(stage.session_id)).toHaveLength(1)
-  expect((await stage.store.listSessions({ org_id: 'org', limit: 10 })).sessions).toHaveLength(2)
+  expect(await stage.store.links.children(stage.session_id)).toHaveLength(1)
+  expect((await stage.store.sessions.list({ org_id: 'org', limit: 10 })).sessions).toHaveLength(2)
   await stopSession(stage.deps, stage.session_id)
   await expectSound(stage)
 })

@@ -164,7 +164,7 @@ async function live({ stage }: GoldenScene): Promise<void> {
 async function decide({ stage }: GoldenScene): Promise<void> {
   const answer = async (decision: 'approve' | 'reject') => {
     const [item] = (
-      await stage.store.listInbox({
+      await stage.store.inbox.list({
         org_id: 'org',
         session_id: stage.session_id,
         status: ['pending'],

@@ -7,7 +7,7 @@ import { fakeClock } from '../turn/fake-clock.ts'
 import { alice, call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
 
 const itemsOf = async (stage: Stage) =>
-  (await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 50 })).items
+  (await stage.store.inbox.list({ org_id: 'org', session_id: stage.session_id, limit: 50 })).items
 const plan = {
   tool_calls: [
     {

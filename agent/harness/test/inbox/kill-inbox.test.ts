@@ -34,14 +34,14 @@ const run = (death: Death) =>
       async play({ stage }) {
         await stage.send('go')
         const asked = await stage.next('inbox.action_required')
-        const [item] = (await stage.store.listInbox({ org_id: 'org', kind: ['action_required'], limit: 10 }))
+        const [item] = (await stage.store.inbox.list({ org_id: 'org', kind: ['action_required'], limit: 10 }))
           .items
         expect(item?.source_event_id).toBe(asked.id)
         await respondInbox(stage.deps, item!.id, { completed: true }, alice)
         await stage.next('inbox.task_complete')
       },
       async look({ stage }) {
-        const { items } = await stage.store.listInbox({ org_id: 'org', limit: 50 })
+        const { items } = await stage.store.inbox.list({ org_id: 'org', limit: 50 })
         return {
           ran: stage.ran.filter(value => value.startsWith('note:')),
           items: items.map(({ kind, status, decision }) => `${kind} ${status} ${decision}`).toReversed(),

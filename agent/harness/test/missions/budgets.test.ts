@@ -173,7 +173,7 @@ test('when the time is up the workers are stopped, and the evaluator grades the 
   await expectSound(stage)
   // The timer of an ended mission has no effect.
   const before = await stage.events()
-  const [timer] = await stage.store.coordination.claimTimers('test', 10, 1000)
+  const [timer] = await stage.store.timers.claim('test', 10, 1000)
   if (timer !== undefined) await fireTimer(stage.deps, timer)
   expect(await stage.events()).toEqual(before)
   expect(mission.session_id).toBe(stage.session_id)

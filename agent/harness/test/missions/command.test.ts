@@ -81,7 +81,7 @@ test('commands start, show, pause, resume and cancel a mission, with its worker'
   await stage.send('/mission pause for lunch')
   expect((await replies(stage, 4))[3]).toContain('paused')
   expect(await missionRow(stage)).toMatchObject({ status: 'paused', state: { reason: 'for lunch' } })
-  expect((await stage.store.getSession(spawned.data.worker_id))?.status).toBe('paused')
+  expect((await stage.store.sessions.get(spawned.data.worker_id))?.status).toBe('paused')
   await stage.send('/mission resume')
   expect((await replies(stage, 5))[4]).toBe('Mission resumed.')
   await stage.send('/mission status')

@@ -46,7 +46,7 @@ export const define = (stage: Stage, more: Partial<MissionInput> = {}): Promise<
   })
 
 export const missionRow = async (stage: Stage): Promise<Mission> => {
-  const { missions } = await stage.store.coordination.missions({
+  const { missions } = await stage.store.missions.list({
     org_id: 'org',
     session_id: stage.session_id,
     limit: 1,

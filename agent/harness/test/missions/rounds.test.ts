@@ -222,7 +222,7 @@ test('the evaluator gets what fits its window and no tasks of an earlier mission
   expect(evaluated()).toContain('File long.md:')
   expect(evaluated()).not.toContain('dig a well')
   expect(evaluated().length).toBeLessThan(12_000)
-  const row = await stage.store.coordination.mission(first.mission_id)
+  const row = await stage.store.missions.get(first.mission_id)
   expect((await viewMission(stage.store, row!, Date.now())).verdicts).toMatchObject([
     { iteration: 1, result: 'satisfied', trigger: 'round_end', parse_failed: false },
   ])

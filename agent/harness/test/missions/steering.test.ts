@@ -218,7 +218,7 @@ async function withWorker(): Promise<{ stage: Stage; mission: Mission; worker: s
 }
 /** Archives the session: a harness that stops would wait for a model that hangs. */
 const endWork = async (stage: Stage): Promise<void> => archiveSession(stage.deps, await stage.session())
-const statusOf = async (stage: Stage, id: string) => (await stage.store.getSession(id))?.status
+const statusOf = async (stage: Stage, id: string) => (await stage.store.sessions.get(id))?.status
 
 test('a pause pauses the workers, and a resume continues them', async () => {
   const { stage, mission, worker } = await withWorker()
@@ -263,16 +263,15 @@ test('cancelling the mission of a paused session leaves its workers paused until
 test('a pause while the time limit fires keeps the mission paused and sends no message', async () => {
   await using stage = await setStage({ scenario: leads })
   const mission = await define(stage, { budget: { max_minutes: 0.0001 } })
-  const { coordination } = stage.store
   let timers: Timer[] = []
   await expect
-    .poll(async () => (timers = await coordination.claimTimers('test', 10, 1000)), { timeout: 20_000 })
+    .poll(async () => (timers = await stage.store.timers.claim('test', 10, 1000)), { timeout: 20_000 })
     .toHaveLength(1)
   let isPaused = false
-  const looks: LogStore['coordination'] = {
-    ...coordination,
-    async mission(id) {
-      const found = await coordination.mission(id)
+  const missions: LogStore['missions'] = {
+    ...stage.store.missions,
+    async get(id) {
+      const found = await stage.store.missions.get(id)
       if (!isPaused) {
         isPaused = true
         await pause(stage, mission)
@@ -280,7 +279,7 @@ test('a pause while the time limit fires keeps the mission paused and sends no m
       return found
     },
   }
-  const store = { ...stage.store, coordination: looks }
+  const store = { ...stage.store, missions }
   for (const timer of timers) await fireTimer({ ...stage.deps, store }, timer)
   expect((await missionRow(stage)).status).toBe('paused')
   const said = (await stage.events()).flatMap(event =>
@@ -299,7 +298,7 @@ test('a cancel ends the workers with the mission, or without cascade lets them c
     await using _ = stage
     if (!cascade_to_workers) await pause(stage, mission)
     await cancelMission(stage.deps, mission, alice, { reason: null, cascade_to_workers })
-    const [link] = await stage.store.coordination.children(stage.session_id)
+    const [link] = await stage.store.links.children(stage.session_id)
     expect([link?.child_id, link?.status, link?.cause]).toEqual(
       cascade_to_workers ? [worker, 'failed', 'parent'] : [worker, 'open', null],
     )

@@ -67,7 +67,7 @@ test('a branch can cite only text of pages that it fetched', async () => {
     expect.stringContaining('at least 3 are required'),
   ])
   // Cited by call id and by URL, the same passage is one source.
-  expect(await stage.store.coordination.sources(mission_id)).toMatchObject([
+  expect(await stage.store.research.sources(mission_id)).toMatchObject([
     { number: 1, branch_key: '1', fetch_call_id: 'fetch-tides', title: 'Tides' },
   ])
 })
@@ -168,7 +168,7 @@ test('a failed branch is harvested and counts, and one that ends after a cancel 
   expect(first.data.digest).toContain('Branch 1 (failed): Who fails here?\n')
   await stage.until(log => log.filter(({ type }) => type === 'llm.response').length >= 2)
   await cancelMission(stage.deps, mission, alice, { reason: null, cascade_to_workers: false })
-  const links = await stage.store.coordination.children(stage.session_id, { open: true })
+  const links = await stage.store.links.children(stage.session_id, { open: true })
   await stopSession(stage.deps, links[0]?.child_id ?? '')
   const second = await stage.next('research.harvested', 2)
   expect(second.data).toMatchObject({ folded: ['2'], scores: {} })

@@ -85,6 +85,6 @@ test('research runs from branches through their harvest to a graded report, in t
     { key: '2', status: 'complete', score: 60, improves: true },
   ])
   expect(view.sources.map(({ number, url }) => [number, url]).toSorted()).toHaveLength(2)
-  const artifact = await stage.store.getArtifact(stage.session_id, view.run.report?.artifact_id ?? '')
+  const artifact = await stage.store.artifacts.get(stage.session_id, view.run.report?.artifact_id ?? '')
   expect(JSON.stringify(artifact?.spec)).toContain('## Sources')
 })

@@ -48,7 +48,7 @@ async function run(death: Death) {
     await stage.send('second')
     await stage.next('session.complete', 2)
     await second.idle()
-    const { items } = await store.listInbox({ org_id: 'org', limit: 50 })
+    const { items } = await store.inbox.list({ org_id: 'org', limit: 50 })
     return {
       commits,
       afterFirst,

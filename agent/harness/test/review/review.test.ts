@@ -10,7 +10,7 @@ import { alice, readLog, say, setStage, type Stage, typesOf } from '../turn/stag
 import { FOUND, reviewedAgent, reviewScenario, SKILL } from './review-scenario.ts'
 
 const fileOf = (stage: Stage): string => memoryFile(stage.dir, alice.id, 'assistant')
-const itemsOf = async (stage: Stage) => (await stage.store.listInbox({ org_id: 'org', limit: 50 })).items
+const itemsOf = async (stage: Stage) => (await stage.store.inbox.list({ org_id: 'org', limit: 50 })).items
 const reviews = (stage: Stage) => stage.server.requests.filter(request => request.rule === 'review')
 /** The system prompt of the last call that was not a review. */
 const told = (stage: Stage): string =>

@@ -41,7 +41,7 @@ describe.each(STORES)('on %s, the process that fires a timer dies', (_, open) =>
     const { id, created_at } = await addSchedule(deps, stage.session_id)
     wall.advance(MINUTE)
     const dying = dyingStore(place.store, 0, when)
-    const [timer] = await place.store.coordination.claimTimers('dead', 50, 30_000)
+    const [timer] = await place.store.timers.claim('dead', 50, 30_000)
     if (timer === undefined) throw new Error('nothing is due')
     await expect(fireTimer({ ...deps, store: dying.store }, timer)).rejects.toThrow('dead')
     // Its claim blocks all other processes from this scheduled time, for a while.
@@ -85,7 +85,7 @@ const play = (death: Death, open?: OpenStore) =>
         ])
         const outcome = runs.map(({ status, reason }) => `${status} ${reason}`)
         expect((await resultsOf(stage.store, stage.session_id)).length).toBe(1)
-        expect((await stage.store.coordination.schedule(id))?.state).toMatchObject({
+        expect((await stage.store.schedules.get(id))?.state).toMatchObject({
           running: null,
           run_count: 1,
         })

@@ -53,7 +53,7 @@ describe.each(STORES)('on %s', (_, open) => {
     }
   }
   const statusOf = async (store: LogStore, ids: readonly string[]) =>
-    Promise.all(ids.map(async id => (await store.getSession(id))?.status))
+    Promise.all(ids.map(async id => (await store.sessions.get(id))?.status))
 
   test('a run is archived keep_runs_days after its end, by any process that claims its timer, and its log stays', async () => {
     await using at = await begin()

@@ -89,7 +89,7 @@ describe.each(STORES)('on %s', (_, open) => {
     })
     expect(said(await runsOf(store, id), created_at)).toEqual(['1 success success'])
     const run = result?.data.run_session_id ?? ''
-    expect(await store.getSession(run)).toMatchObject({
+    expect(await store.sessions.get(run)).toMatchObject({
       channel: 'scheduled',
       status: 'completed',
       parent_id: stage.session_id,
@@ -160,7 +160,7 @@ describe.each(STORES)('on %s', (_, open) => {
       'cancelled',
       'cancelled',
     ])
-    expect((await store.coordination.schedule(id))?.state).toMatchObject({ failures: 0, running: null })
+    expect((await store.schedules.get(id))?.state).toMatchObject({ failures: 0, running: null })
     expect(await store.check()).toEqual([])
   })
 
@@ -180,7 +180,7 @@ describe.each(STORES)('on %s', (_, open) => {
       '2 success success',
       '3 skipped overlap',
     ])
-    expect((await store.coordination.schedule(id))?.status).toBe('completed')
+    expect((await store.schedules.get(id))?.status).toBe('completed')
   })
 
   /** Promise 14.17: Five consecutive failures pause a schedule and create an inbox item for a person. */
@@ -194,7 +194,7 @@ describe.each(STORES)('on %s', (_, open) => {
       await fireDue(deps)
       await untilTold(stage, told)
     }
-    expect((await store.coordination.schedule(id))?.status).toBe('paused')
+    expect((await store.schedules.get(id))?.status).toBe('paused')
     const log = await stage.events()
     expect(log.at(-1)).toMatchObject({
       type: 'inbox.action_required',
@@ -203,9 +203,9 @@ describe.each(STORES)('on %s', (_, open) => {
     wall.advance(HOUR)
     expect(await fireDue(deps)).toBe(0)
     // The item concerns the schedule: the session itself continues.
-    const { id: item } = (await store.listInbox({ org_id: alice.org_id, limit: 10 })).items[0] ?? { id: '' }
+    const { id: item } = (await store.inbox.list({ org_id: alice.org_id, limit: 10 })).items[0] ?? { id: '' }
     await respondInbox(deps, item, { completed: true }, alice)
-    expect(await store.coordination.schedule(id)).toMatchObject({ status: 'active', state: { failures: 0 } })
+    expect(await store.schedules.get(id)).toMatchObject({ status: 'active', state: { failures: 0 } })
     await respondInbox(deps, item, { completed: true }, alice).then(
       () => expect.unreachable(),
       (error: unknown) => expect(error).toMatchObject({ code: 'already_answered' }),
@@ -222,7 +222,7 @@ describe.each(STORES)('on %s', (_, open) => {
       await fireDue(deps)
       const runs = await runsOf(store, id)
       expect(runs.filter(run => run.status === 'running')).toHaveLength(1)
-      const state = (await store.coordination.schedule(id))?.state ?? {}
+      const state = (await store.schedules.get(id))?.state ?? {}
       expect(runs.reduce((sum, run) => sum + 1 + run.collapsed, 0)).toBe(state['slot_count'])
       expect(state['slot_count']).toBe(outage / MINUTE + 1)
       await cancelSchedule(deps, id)
@@ -263,7 +263,7 @@ describe.each(STORES)('on %s', (_, open) => {
       await Promise.all([fireDue(deps, 'one'), fireDue(other, 'two')])
     }
     for (const id of ids) {
-      const { state, created_at } = (await store.coordination.schedule(id)) ?? { state: {}, created_at: 0 }
+      const { state, created_at } = (await store.schedules.get(id)) ?? { state: {}, created_at: 0 }
       expect(state).toMatchObject({ slot_count: 4, run_count: 1, skipped_count: 3 })
       expect(said(await runsOf(store, id), created_at)).toEqual(['1 running', '2 skipped overlap +2'])
     }
@@ -285,11 +285,11 @@ describe.each(STORES)('on %s', (_, open) => {
     const run = (await runsOf(store, other.id))[0]?.run_session_id ?? ''
     await pauseSchedule(deps, other.id)
     await archiveSession(deps, await stage.session())
-    expect((await store.coordination.schedule(id))?.status).toBe('cancelled')
-    expect((await store.coordination.schedule(other.id))?.status).toBe('cancelled')
-    expect((await store.getSession(run))?.status).toBe('archived')
+    expect((await store.schedules.get(id))?.status).toBe('cancelled')
+    expect((await store.schedules.get(other.id))?.status).toBe('cancelled')
+    expect((await store.sessions.get(run))?.status).toBe('archived')
     expect((await resultsOf(store, stage.session_id)).map(({ data }) => data.outcome)).toEqual(['cancelled'])
-    expect(await store.coordination.link(run)).toMatchObject({ status: 'failed', cause: 'archived' })
+    expect(await store.links.get(run)).toMatchObject({ status: 'failed', cause: 'archived' })
     wall.advance(HOUR)
     expect(await fireDue(deps)).toBe(0)
   })
@@ -316,7 +316,7 @@ describe.each(STORES)('on %s', (_, open) => {
     const { id } = await addSchedule(deps, stage.session_id, { prompt: 'say much' })
     await runSchedule(deps, id)
     await untilTold(stage, 1)
-    const state = (await store.coordination.schedule(id))?.state ?? {}
+    const state = (await store.schedules.get(id))?.state ?? {}
     expect(String(state['last_result']).length).toBeLessThanOrEqual(2001)
   })
 
@@ -362,7 +362,7 @@ describe.each(STORES)('on %s', (_, open) => {
     await store.accounts.disableUser(admin.id, wall.now())
     wall.advance(MINUTE)
     await fireDue(deps)
-    expect(await store.coordination.schedule(id)).toMatchObject({ status: 'cancelled', due_at: null })
+    expect(await store.schedules.get(id)).toMatchObject({ status: 'cancelled', due_at: null })
     expect(await runsOf(store, id)).toEqual([])
   })
 
@@ -394,7 +394,7 @@ describe.each(STORES)('on %s', (_, open) => {
     await store.accounts.revokeServiceAccount('org', 'revoked', wall.now())
     wall.advance(MINUTE)
     await fireDue(deps)
-    const found = await Promise.all(ends.map(id => store.coordination.schedule(id)))
+    const found = await Promise.all(ends.map(id => store.schedules.get(id)))
     expect(found.map(row => row?.status)).toEqual(['cancelled', 'cancelled', 'active'])
   })
 })

@@ -63,7 +63,7 @@ export const STORES: [string, (now: () => number) => Promise<StoreCase>][] = [
 export async function fireDue(deps: Deps, by = 'firer'): Promise<number> {
   let fired = 0
   for (;;) {
-    const timers: Timer[] = await deps.store.coordination.claimTimers(by, 50, 30_000)
+    const timers: Timer[] = await deps.store.timers.claim(by, 50, 30_000)
     if (timers.length === 0) return fired
     fired += timers.length
     await Promise.all(timers.map(timer => fireTimer(deps, timer)))
@@ -78,7 +78,7 @@ export const addSchedule = (deps: Deps, sessionId: string, input: Partial<Schedu
   })
 
 export const runsOf = async (store: LogStore, id: string): Promise<ScheduleRun[]> =>
-  (await store.coordination.scheduleRuns(id, { limit: 1000 })).runs.toReversed()
+  (await store.schedules.runs(id, { limit: 1000 })).runs.toReversed()
 export const said = (runs: readonly ScheduleRun[], from: number): string[] =>
   runs.map(
     ({ slot_at, status, reason, collapsed }) =>

@@ -60,7 +60,7 @@ test('property: a grant runs exactly what its item could show, or the item count
         ran.length = 0
         expect((await callTool(deps(), one())).status).toBe('gated')
         expect(ran).toEqual([])
-        const [item] = (await bench.store.listInbox({ org_id: 'org', status: ['pending'], limit: 1 })).items
+        const [item] = (await bench.store.inbox.list({ org_id: 'org', status: ['pending'], limit: 1 })).items
         const { arguments: shown, redactions = 0 } = (item as NonNullable<typeof item>).payload as {
           arguments: { command: string }
           redactions?: number
@@ -96,7 +96,7 @@ test('an item has the whole of long arguments and counts their hidden parts', as
     bench.deps({ policy: policyOf({ require_approval: ['terminal'] }) }),
     call('terminal', { command }),
   )
-  const [item] = (await bench.store.listInbox({ org_id: 'org', limit: 1 })).items
+  const [item] = (await bench.store.inbox.list({ org_id: 'org', limit: 1 })).items
   expect(item?.payload['arguments']).toEqual({ command: command.replace(KEY, REDACTED) })
   expect(item?.payload['redactions']).toBe(1)
   expect(String(item?.payload['arguments_excerpt']).length).toBeLessThanOrEqual(500)

@@ -62,7 +62,7 @@ const paying = (args = { to: 'alice' }) => ({ ...call('mcp__rug__pay', args), to
 const deps = (bench: Bench, { mcp }: Rug) => bench.deps({ policy, checkpoints: null }, mcp.tools())
 const paid = ({ server }: Rug): number => server.asked.filter(method => method === 'tools/call').length
 const gates = async ({ store }: Bench, status: 'pending' | 'expired') =>
-  (await store.listInbox({ org_id: 'org', status: [status], limit: 10 })).items
+  (await store.inbox.list({ org_id: 'org', status: [status], limit: 10 })).items
 
 /** What a server may do between the approval and the call. */
 const CHANGES: Record<string, { tools: Definition[]; announce?: boolean }> = {
@@ -151,7 +151,7 @@ test("an item shows the tool's description, and a change expires the item and is
   expect(await expireChangedGates(bench, new Map([['mcp__rug__pay', 'another']]))).toBe(1)
   expect(await gates(bench, 'pending')).toEqual([])
   expect(await gates(bench, 'expired')).toMatchObject([{ id: item?.id, decision: 'definition_changed' }])
-  const messages = (await bench.store.read(bench.session_id, 0, 100)).map(({ json }) => json)
+  const messages = (await bench.store.events.read(bench.session_id, 0, 100)).map(({ json }) => json)
   expect(messages.at(-1)).toMatch(/The approval request for the call of .* has expired/)
   await expect(bench.respond('approve')).rejects.toThrow()
 })

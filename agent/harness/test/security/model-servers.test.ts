@@ -56,10 +56,10 @@ test('whatever a model server sends, its turn ends, the log is sound, and the ne
       await addMessage(stage.deps, { session_id: id, content: 'go', principal: alice })
       const over = Promise.withResolvers<void>()
       const look = async (): Promise<void> => {
-        const row = await stage.store.getSession(id)
+        const row = await stage.store.sessions.get(id)
         if (row?.status === 'completed' || row?.status === 'failed') over.resolve()
       }
-      const unwatch = stage.store.watch(id, () => void look())
+      const unwatch = stage.store.events.watch(id, () => void look())
       await look()
       await over.promise
       unwatch()

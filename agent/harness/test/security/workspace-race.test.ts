@@ -30,7 +30,7 @@ const textsBelow = (folder: string): string =>
     })
     .join('\n')
 
-const artifactTool = createArtifactTool({ listArtifacts: () => Promise.resolve([]) }, () => 'id')
+const artifactTool = createArtifactTool({ artifacts: { list: () => Promise.resolve([]) } }, () => 'id')
 
 /**
  * Promise 7: A command that swaps folders for links lets no tool read or change anything outside the

@@ -190,104 +190,106 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     )
   }
   return {
-    createSession: session =>
-      write(
-        () => ({ do: 'create', at: world.now(), session, config: JSON.stringify(session.config ?? {}) }),
-        value => toSessionRow(value as StoredSession),
-      ),
     commit,
-    markRead: never('markRead'),
-    read: (sessionId, after, limit, types): Promise<StoredEvent[]> =>
-      read(reader => reader.read(sessionId, after, limit, types)),
-    saveSnapshot: (session_id, snapshot) =>
-      write(
-        () => ({ do: 'snapshot', at: world.now(), session_id, snapshot }),
-        value => value as boolean,
-      ),
-    readSnapshot: (sessionId, version) => read(reader => reader.readSnapshot(sessionId, version)),
-    watch(sessionId, nudge) {
-      const found = readers.get(sessionId) ?? new Set()
-      readers.set(sessionId, found.add(nudge))
-      return () => void found.delete(nudge)
+    sessions: {
+      create: session =>
+        write(
+          () => ({ do: 'create', at: world.now(), session, config: JSON.stringify(session.config ?? {}) }),
+          value => toSessionRow(value as StoredSession),
+        ),
+      get: id => read((reader, now) => reader.getSession(id, now)),
+      getMany: never('sessions.getMany'),
+      list: query => read((reader, now) => reader.listSessions(query, now)),
+      watch: never('sessions.watch'),
+      retired: never('sessions.retired'),
     },
-    getSession: id => read((reader, now) => reader.getSession(id, now)),
-    getSessions: never('getSessions'),
-    lastEvents: never('lastEvents'),
-    listSessions: query => read((reader, now) => reader.listSessions(query, now)),
-    getInboxItem: id => read(() => truth.resources.inbox.getInboxItem(id)),
-    listInbox: query => read(() => truth.resources.inbox.listInbox(query)),
-    listPendingGates: never('listPendingGates'),
-    watchInbox: never('watchInbox'),
-    watchSessions: never('watchSessions'),
-    findGrant: (sessionId, tool, hash) => read(() => truth.resources.grants.findGrant(sessionId, tool, hash)),
-    listArtifacts: sessionId => read(() => truth.resources.artifacts.listArtifacts(sessionId)),
-    getArtifact: (sessionId, artifactId) =>
-      read(() => truth.resources.artifacts.getArtifact(sessionId, artifactId)),
-    claim: (runnerId, limit, ttl, rules) =>
-      write(
-        () => ({
-          do: 'claim',
-          at: world.now(),
-          worker_id: runnerId,
-          limit,
-          ttl,
-          ...(rules === undefined ? {} : { rules }),
-        }),
-        value =>
-          (value as ClaimAnswer).map(({ session, epoch, abandoned_ms, link }) => ({
-            session: toSessionRow(session),
-            fence: { worker_id: runnerId, epoch },
-            abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
-            link: link === null ? null : toLink(link),
-          })),
-      ),
-    renew: (runnerId, leases, ttl) =>
-      write(
-        () => ({ do: 'renew', at: world.now(), worker_id: runnerId, leases, ttl }),
-        value => value as string[],
-      ),
-    release: (sessionId, fence) =>
-      write(
-        () => ({ do: 'release', at: world.now(), session_id: sessionId, fence }),
-        () => undefined,
-      ),
-    leaseOf: id => read(reader => reader.leaseOf(id)),
-    watchWork(nudge) {
-      workers.add(nudge)
-      return () => void workers.delete(nudge)
+    events: {
+      read: (sessionId, after, limit, types): Promise<StoredEvent[]> =>
+        read(reader => reader.read(sessionId, after, limit, types)),
+      watch(sessionId, nudge) {
+        const found = readers.get(sessionId) ?? new Set()
+        readers.set(sessionId, found.add(nudge))
+        return () => void found.delete(nudge)
+      },
+      pruneDeltas: before =>
+        write(
+          () => ({ do: 'prune', before, after: { org_key: 0, key: 0 } }),
+          value => (value as { deleted: number }).deleted,
+        ),
+      lostAt: never('events.lostAt'),
+      last: never('events.last'),
     },
-    pruneDeltas: before =>
-      write(
-        () => ({ do: 'prune', before, after: { org_key: 0, key: 0 } }),
-        value => (value as { deleted: number }).deleted,
-      ),
-    lostAt: never('lostAt'),
-    probe: never('probe'),
-    findRetired: never('findRetired'),
-    check: never('check'),
-    backup: never('backup'),
-    close: () => Promise.resolve(),
-    coordination: {
-      link: id => read(() => truth.resources.links.link(id)),
+    snapshots: {
+      save: (session_id, snapshot) =>
+        write(
+          () => ({ do: 'snapshot', at: world.now(), session_id, snapshot }),
+          value => value as boolean,
+        ),
+      read: (sessionId, version) => read(reader => reader.readSnapshot(sessionId, version)),
+    },
+    leases: {
+      claim: (runnerId, limit, ttl, rules) =>
+        write(
+          () => ({
+            do: 'claim',
+            at: world.now(),
+            worker_id: runnerId,
+            limit,
+            ttl,
+            ...(rules === undefined ? {} : { rules }),
+          }),
+          value =>
+            (value as ClaimAnswer).map(({ session, epoch, abandoned_ms, link }) => ({
+              session: toSessionRow(session),
+              fence: { worker_id: runnerId, epoch },
+              abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+              link: link === null ? null : toLink(link),
+            })),
+        ),
+      renew: (runnerId, leases, ttl) =>
+        write(
+          () => ({ do: 'renew', at: world.now(), worker_id: runnerId, leases, ttl }),
+          value => value as string[],
+        ),
+      release: (sessionId, fence) =>
+        write(
+          () => ({ do: 'release', at: world.now(), session_id: sessionId, fence }),
+          () => undefined,
+        ),
+      get: id => read(reader => reader.leaseOf(id)),
+      watch(nudge) {
+        workers.add(nudge)
+        return () => void workers.delete(nudge)
+      },
+    },
+    inbox: {
+      get: id => read(() => truth.resources.inbox.get(id)),
+      list: query => read(() => truth.resources.inbox.list(query)),
+      listPendingGates: never('inbox.listPendingGates'),
+      markRead: never('inbox.markRead'),
+      watch: never('inbox.watch'),
+    },
+    grants: {
+      find: (sessionId, tool, hash) => read(() => truth.resources.grants.find(sessionId, tool, hash)),
+    },
+    artifacts: {
+      list: sessionId => read(() => truth.resources.artifacts.list(sessionId)),
+      get: (sessionId, artifactId) => read(() => truth.resources.artifacts.get(sessionId, artifactId)),
+    },
+    links: {
+      get: id => read(() => truth.resources.links.get(id)),
       children: (id, query) => read(() => truth.resources.links.children(id, query)),
+      descendants: never('links.descendants'),
+      trees: never('links.trees'),
       tree: id => read(() => truth.resources.links.tree(id)),
-      board: id => read(() => truth.resources.board.board(id)),
-      notesSince: (id, writer, since) => read(() => truth.resources.board.notesSince(id, writer, since)),
-      task: id => read(() => truth.resources.tasks.task(id)),
-      tasks: id => read(() => truth.resources.tasks.tasks(id)),
-      spawnedSince: (id, since) => read(() => truth.resources.links.spawnedSince(id, since)),
-      codeRuns: (id, limit) => read(() => truth.resources.codeRuns.codeRuns(id, limit)),
-      mission: id => read(() => truth.resources.missions.mission(id)),
-      missionOf: id => read(() => truth.resources.missions.missionOf(id)),
-      missions: query => read(() => truth.resources.missions.missions(query)),
-      branches: id => read(() => truth.resources.research.branches(id)),
-      sources: id => read(() => truth.resources.research.sources(id)),
-      schedule: id => read(() => truth.resources.schedules.schedule(id)),
-      schedules: query => read(() => truth.resources.schedules.schedules(query)),
-      scheduleRuns: (id, query) => read(() => truth.resources.schedules.scheduleRuns(id, query)),
-      descendants: never('descendants'),
-      sessionTrees: never('sessionTrees'),
-      claimTimers: (by, limit, ttl) =>
+      countSince: (id, since) => read(() => truth.resources.links.countSince(id, since)),
+    },
+    tasks: {
+      get: id => read(() => truth.resources.tasks.get(id)),
+      list: id => read(() => truth.resources.tasks.list(id)),
+    },
+    timers: {
+      claim: (by, limit, ttl) =>
         write(
           () => ({
             do: 'call',
@@ -299,6 +301,29 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
           value => (value as CallAnswer).value as Timer[],
         ),
     },
+    board: {
+      read: id => read(() => truth.resources.board.read(id)),
+      countSince: (id, writer, since) => read(() => truth.resources.board.countSince(id, writer, since)),
+    },
+    missions: {
+      get: id => read(() => truth.resources.missions.get(id)),
+      current: id => read(() => truth.resources.missions.current(id)),
+      list: query => read(() => truth.resources.missions.list(query)),
+    },
+    research: {
+      branches: id => read(() => truth.resources.research.branches(id)),
+      sources: id => read(() => truth.resources.research.sources(id)),
+    },
+    schedules: {
+      get: id => read(() => truth.resources.schedules.get(id)),
+      list: query => read(() => truth.resources.schedules.list(query)),
+      runs: (id, query) => read(() => truth.resources.schedules.runs(id, query)),
+    },
+    codeRuns: { list: (id, limit) => read(() => truth.resources.codeRuns.list(id, limit)) },
+    probe: never('probe'),
+    check: never('check'),
+    backup: never('backup'),
+    close: () => Promise.resolve(),
     get browsers() {
       return never('browsers')()
     },

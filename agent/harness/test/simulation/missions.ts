@@ -22,7 +22,7 @@ export function missionActs(
   say: (text: string) => Promise<void>,
 ): readonly Act[] {
   const withMission = async (run: (mission: Found) => Promise<unknown>): Promise<void> => {
-    const mission = await deps.store.coordination.missionOf(id)
+    const mission = await deps.store.missions.current(id)
     if (mission !== null) await run(mission)
   }
   const define = (): Promise<unknown> =>
@@ -45,7 +45,7 @@ export function missionActs(
     [0.2, ['/mission cancel', () => say(`/mission cancel${world.chance(0.5) ? ' --keep-workers' : ''}`)]],
   ]
 }
-type Found = NonNullable<Awaited<ReturnType<LogStore['coordination']['missionOf']>>>
+type Found = NonNullable<Awaited<ReturnType<LogStore['missions']['current']>>>
 
 /** The rows of missions are what the log says. */
 export function checkMissionRows(truth: Truth, id: string, log: readonly SessionEvent[]): string[] {
@@ -64,7 +64,7 @@ export function checkMissionRows(truth: Truth, id: string, log: readonly Session
     const stays = result === 'needs_revision' || (mission.status === 'paused' && !isMissionOver(result))
     if (!stays) mission.status = result
   }
-  const { missions } = truth.resources.missions.missions({
+  const { missions } = truth.resources.missions.list({
     org_id: alice.org_id,
     session_id: id,
     limit: 1000,

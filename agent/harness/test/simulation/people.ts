@@ -80,7 +80,7 @@ export function createPeople(world: World, store: LogStore, config: Config): Peo
   }
 
   async function answerOne(session_id: string): Promise<void> {
-    const { items } = await store.listInbox({
+    const { items } = await store.inbox.list({
       org_id: alice.org_id,
       session_id,
       status: ['pending'],
@@ -103,7 +103,7 @@ export function createPeople(world: World, store: LogStore, config: Config): Peo
 
   /** A task of the session is answered, or given up. */
   async function decideOne(session_id: string): Promise<void> {
-    const tasks = await store.coordination.tasks(session_id)
+    const tasks = await store.tasks.list(session_id)
     const task = tasks[Math.floor(world.random() * tasks.length)]
     if (task === undefined) return
     await (world.chance(0.6)
@@ -117,7 +117,7 @@ export function createPeople(world: World, store: LogStore, config: Config): Peo
     schedule: id => scheduleActs(world, deps, config, id),
   }
   const archive = async (id: string): Promise<void> => {
-    const session = await store.getSession(id)
+    const session = await store.sessions.get(id)
     if (session !== null) await archiveSession(deps, session)
   }
 
@@ -176,7 +176,7 @@ export function createPeople(world: World, store: LogStore, config: Config): Peo
     async settle(id) {
       for (let n = 0; n < 6; n++) if (world.chance(0.8)) await attempt('an answer', () => answerOne(id))
       if (world.chance(0.6)) await attempt('a resume', () => resumeSession(deps, id))
-      const mission = await store.coordination.missionOf(id)
+      const mission = await store.missions.current(id)
       if (mission !== null && world.chance(0.6))
         await attempt('a resume of a mission', () => resumeMission(deps, mission, alice))
     },

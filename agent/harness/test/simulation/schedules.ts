@@ -20,7 +20,7 @@ const live = { org_id: alice.org_id, status: ['active', 'paused'], limit: 100 } 
 
 export function scheduleActs(world: World, deps: Deps, config: Config, id: string): readonly Act[] {
   const withOne = async (run: (schedule: StoreSchedule) => Promise<unknown>): Promise<void> => {
-    const { schedules } = await deps.store.coordination.schedules({ ...live, session_id: id })
+    const { schedules } = await deps.store.schedules.list({ ...live, session_id: id })
     const schedule = schedules[world.between(0, schedules.length - 1)]
     if (schedule !== undefined) await run(schedule)
   }
@@ -74,18 +74,17 @@ function wishOf(world: World, now: number): ScheduleInput {
 
 /** Ends what is left of them, so that the simulation comes to an end. */
 export async function endSchedules(deps: Deps): Promise<void> {
-  const { schedules } = await deps.store.coordination.schedules(live)
+  const { schedules } = await deps.store.schedules.list(live)
   for (const { id } of schedules) await cancelSchedule(deps, id)
 }
 
 export const hasLiveSchedules = (truth: Truth): boolean =>
-  truth.resources.schedules.schedules({ ...live, limit: 1 }).schedules.length > 0
+  truth.resources.schedules.list({ ...live, limit: 1 }).schedules.length > 0
 
-type Run = Awaited<ReturnType<LogStore['coordination']['scheduleRuns']>>['runs'][number]
-const runsOf = (truth: Truth, id: string): Run[] =>
-  truth.resources.schedules.scheduleRuns(id, { limit: 1000 }).runs
+type Run = Awaited<ReturnType<LogStore['schedules']['runs']>>['runs'][number]
+const runsOf = (truth: Truth, id: string): Run[] => truth.resources.schedules.runs(id, { limit: 1000 }).runs
 const schedulesOf = (truth: Truth): StoreSchedule[] =>
-  truth.resources.schedules.schedules({ org_id: alice.org_id, limit: 1000 }).schedules
+  truth.resources.schedules.list({ org_id: alice.org_id, limit: 1000 }).schedules
 
 /** Every slot that passed is a row or counted in one, and every run is told once, as its row says. */
 export function checkScheduleRows(
@@ -117,7 +116,7 @@ function checkRunRow(
   const id = run_session_id ?? ''
   const told = log.filter(event => event.type === 'loop.result' && event.data.run_session_id === id)
   const outcome = told[0]?.type === 'loop.result' ? told[0].data.outcome : null
-  const isOpen = truth.resources.links.link(id)?.status === 'open'
+  const isOpen = truth.resources.links.get(id)?.status === 'open'
   if (status === 'running')
     return isOpen && outcome === null ? [] : [`run ${id} is running in its row, and ${outcome ?? 'gone'}`]
   return reason === outcome && !isOpen && (status === 'success') === (outcome === 'success')

@@ -120,8 +120,8 @@ async function play(
   const counts = { kills: 0, freezes: 0, drains: 0, snapshots: 0 }
   /** Whatever snapshot a worker begins with is what the log says up to there. */
   const judged = (store: LogStore): LogStore => {
-    const read = store.readSnapshot
-    store.readSnapshot = async (id, version) => {
+    const read = store.snapshots.read
+    store.snapshots.read = async (id, version) => {
       const found = await read(id, version)
       if (found === null) return null
       counts.snapshots += 1
@@ -370,18 +370,18 @@ function familyOf(
 function checkTaskRows(truth: Truth, owner: string, log: readonly SessionEvent[]): string[] {
   const said = (type: SessionEvent['type'], id: string): boolean =>
     log.some(event => event.type === type && 'task_id' in event.data && event.data.task_id === id)
-  return truth.resources.tasks.tasks(owner).flatMap(({ task_id, status, state }) => {
+  return truth.resources.tasks.list(owner).flatMap(({ task_id, status, state }) => {
     const found: string[] = []
     if ((status === 'done') !== said('worker.complete', task_id)) found.push('is done in one place only')
     if ((status === 'failed') !== said('task.failed', task_id)) found.push('failed in one place only')
     const isAtWork = status === 'running' || status === 'blocked'
-    if (isAtWork !== (truth.resources.links.link(state.worker_id ?? '')?.status === 'open'))
+    if (isAtWork !== (truth.resources.links.get(state.worker_id ?? '')?.status === 'open'))
       found.push(`is ${status}, and its worker is not so`)
     if (status === 'todo' && truth.resources.links.children(owner, { open: true }).length === 0)
       found.push('waits, and nobody is at work')
     if (status === 'blocked') {
       const row = truth.sessions().find(session => session.id === owner)
-      const asked = truth.resources.inbox.listInbox({
+      const asked = truth.resources.inbox.list({
         org_id: alice.org_id,
         session_id: owner,
         status: ['pending'],

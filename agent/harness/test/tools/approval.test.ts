@@ -36,7 +36,7 @@ test('a gated call writes its four events in order and in one commit, with the m
     arguments: write,
     shown_hash: argumentsHash(write),
   })
-  expect((await bench.store.listInbox({ org_id: 'org', limit: 10 })).items).toMatchObject([
+  expect((await bench.store.inbox.list({ org_id: 'org', limit: 10 })).items).toMatchObject([
     { kind: 'governance_gate', status: 'pending', source_event_id: 4 },
   ])
   expect(existsSync(join(bench.workspace, 'a.txt'))).toBe(false)
@@ -70,7 +70,7 @@ test('an approved call runs once, its grant is consumed with its tool.call, and 
     decided_by_user_id: 'user-alice',
   })
   expect(existsSync(join(bench.workspace, 'a.txt'))).toBe(true)
-  expect(await bench.store.findGrant(bench.session_id, 'write_file', argumentsHash(write))).toBeNull()
+  expect(await bench.store.grants.find(bench.session_id, 'write_file', argumentsHash(write))).toBeNull()
   expect(await callTool(bench.deps({ policy }), call('write_file', write))).toMatchObject({ status: 'gated' })
 })
 
@@ -131,7 +131,7 @@ test('an approved call that now leaves the workspace is denied and keeps its gra
     policy_id: 'workspace_containment',
   })
   expect(
-    await bench.store.findGrant(
+    await bench.store.grants.find(
       bench.session_id,
       'write_file',
       argumentsHash({ path: 'link/a.txt', content: 'x' }),
@@ -226,7 +226,7 @@ test('a repeated gated call before the decision names the first call and creates
   ).toMatchObject({ tool_call_id: second.tool_call_id, repeats_tool_call_id: first.tool_call_id })
   await callTool(bench.deps({ policy }), third)
   const pending = async () =>
-    (await bench.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items.map(
+    (await bench.store.inbox.list({ org_id: 'org', status: ['pending'], limit: 10 })).items.map(
       item => item.payload['tool_call_id'],
     )
   expect((await pending()).toSorted()).toEqual([first.tool_call_id, third.tool_call_id].toSorted())
@@ -243,5 +243,5 @@ test('the same gated call twice in parallel creates one item', async () => {
   await Promise.all(
     [call('terminal', { command: 'x' }), call('terminal', { command: 'x' })].map(one => callTool(deps, one)),
   )
-  expect((await bench.store.listInbox({ org_id: 'org', limit: 10 })).items).toHaveLength(1)
+  expect((await bench.store.inbox.list({ org_id: 'org', limit: 10 })).items).toHaveLength(1)
 })

@@ -82,7 +82,7 @@ export async function makeBench(): Promise<Bench> {
   const commands = { store, now: Date.now, newId }
   const { id: session_id } = await createSession(commands, ['assistant'], { principal: alice })
   await addMessage(commands, { session_id, content: 'go', principal: alice })
-  const [claim] = await store.claim('worker', 1, 600_000)
+  const [claim] = await store.leases.claim('worker', 1, 600_000)
   if (claim === undefined) throw new Error('the session could not be claimed')
   const workspace = makeFolder('ws')
   const commits: string[][] = []
@@ -121,13 +121,13 @@ export async function makeBench(): Promise<Bench> {
       clock: systemClock,
       newId,
       commit: commit(claim.fence),
-      findGrant: (tool, hash) => store.findGrant(session_id, tool, hash),
+      findGrant: (tool, hash) => store.grants.find(session_id, tool, hash),
       redact: createRedactor(),
       gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)),
       ...change,
     }),
     async events(after = 0) {
-      return (await store.read(session_id, after, 1000))
+      return (await store.events.read(session_id, after, 1000))
         .map(event => decodeEvent(event.json))
         .filter(event => event.type !== 'user.message' || event.data.synthetic !== undefined)
     },
@@ -143,7 +143,7 @@ export async function makeBench(): Promise<Bench> {
         : null
     },
     async respond(decision) {
-      const { items } = await store.listInbox({ org_id: 'org', session_id, status: ['pending'], limit: 10 })
+      const { items } = await store.inbox.list({ org_id: 'org', session_id, status: ['pending'], limit: 10 })
       await respondInbox(commands, items.at(-1)?.id ?? '', { decision }, alice)
     },
     async [Symbol.asyncDispose]() {

@@ -189,7 +189,7 @@ test('a question suspends with tool.call, then inbox.input_required with its ite
     { tool_call_id: one.tool_call_id, name: 'ask_user_question', status: 'suspended', content: null },
   ])
   expect(bench.commits).toEqual([['tool.call'], ['inbox.input_required']])
-  expect((await bench.store.listInbox({ org_id: 'org', limit: 10 })).items).toMatchObject([
+  expect((await bench.store.inbox.list({ org_id: 'org', limit: 10 })).items).toMatchObject([
     { kind: 'input_required', title: 'Which one?', payload: { tool_call_id: one.tool_call_id } },
   ])
 })

@@ -241,8 +241,8 @@ test('a plan and an artifact are written before their result, in its commit', as
     ['tool.call'],
     ['artifact.created', 'tool.result'],
   ])
-  const [meta] = await bench.store.listArtifacts(bench.session_id)
-  expect(await bench.store.getArtifact(bench.session_id, meta?.artifact_id ?? '')).toMatchObject({
+  const [meta] = await bench.store.artifacts.list(bench.session_id)
+  expect(await bench.store.artifacts.get(bench.session_id, meta?.artifact_id ?? '')).toMatchObject({
     meta: { name: 'Notes', version: 1 },
     spec: { content: '# x' },
   })

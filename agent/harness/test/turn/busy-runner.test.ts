@@ -91,5 +91,5 @@ test('requests a title only when the event loop is free', async () => {
   await addMessage(stage.deps, { session_id: id, content: 'Is it?', principal: alice })
   await harness.idle()
   expect(looks).toBe(3)
-  expect((await stage.store.getSession(id))?.title).toBe('A border')
+  expect((await stage.store.sessions.get(id))?.title).toBe('A border')
 })

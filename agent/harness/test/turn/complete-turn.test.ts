@@ -191,7 +191,7 @@ test('a session without a title gets one', async () => {
   const untitled = await createSession(stage.deps, ['assistant'], { principal: alice })
   const harness = stage.start()
   await addMessage(stage.deps, { session_id: untitled.id, content: 'what are cairns?', principal: alice })
-  await expect.poll(async () => (await stage.store.getSession(untitled.id))?.title).toBe('Notes on cairns')
+  await expect.poll(async () => (await stage.store.sessions.get(untitled.id))?.title).toBe('Notes on cairns')
   await harness.idle()
 })
 
@@ -210,5 +210,5 @@ test('a title that a person sets while one is generated stays', async () => {
   await renameSession(stage.deps, untitled.id, 'Given')
   title.resolve()
   await harness.idle()
-  expect((await stage.store.getSession(untitled.id))?.title).toBe('Given')
+  expect((await stage.store.sessions.get(untitled.id))?.title).toBe('Given')
 })

@@ -179,7 +179,7 @@ test('two runners share many sessions, and each session has one runner at a time
   )
   await expect
     .poll(async () =>
-      (await Promise.all(sessions.map(({ id }) => stage.store.getSession(id)))).every(
+      (await Promise.all(sessions.map(({ id }) => stage.store.sessions.get(id)))).every(
         session => session?.status === 'completed',
       ),
     )

@@ -100,7 +100,13 @@ test('a session continues as soon as a failing store recovers, before its lease 
   const store: LogStore = {
     ...stage.store,
     commit: commit => (outage.begins-- > 0 || outage.isOver ? stage.store.commit(commit) : fail()),
-    release: (id, fence) => (outage.tries++, outage.isOver ? stage.store.release(id, fence) : fail()),
+    leases: {
+      ...stage.store.leases,
+      release: (id, fence) => (
+        outage.tries++,
+        outage.isOver ? stage.store.leases.release(id, fence) : fail()
+      ),
+    },
   }
   const clock = hastyClock()
   stage.start({ store, clock })

@@ -179,7 +179,7 @@ export async function setStage({
       ).message_id
     },
     async session() {
-      const row = await store.getSession(session.id)
+      const row = await store.sessions.get(session.id)
       if (!row) throw new Error('the session is gone')
       return row
     },
@@ -191,7 +191,7 @@ export async function setStage({
           if (condition(events)) grown.resolve(events)
         }, grown.reject)
       }
-      const unwatch = store.watch(session.id, look)
+      const unwatch = store.events.watch(session.id, look)
       look()
       try {
         return await grown.promise
@@ -214,7 +214,7 @@ export async function setStage({
 }
 
 export async function readLog(store: LogStore, sessionId: string): Promise<SessionEvent[]> {
-  return (await store.read(sessionId, 0, 10_000)).map(({ json }) => decodeEvent(json))
+  return (await store.events.read(sessionId, 0, 10_000)).map(({ json }) => decodeEvent(json))
 }
 
 export const typesOf = (events: readonly SessionEvent[]): string[] =>

@@ -21,7 +21,7 @@ async function converse(naming: ScenarioInput['rules'][number], title?: string) 
   }
   return {
     events: await readLog(stage.store, id),
-    session: await stage.store.getSession(id),
+    session: await stage.store.sessions.get(id),
     problems: await stage.store.check(),
   }
 }
@@ -67,7 +67,7 @@ test('a title that a runner was stopped from generating is generated after the n
     hold: nth => (nth === 2 ? new Promise(() => undefined) : undefined),
   })
   const { id } = await createSession(stage.deps, ['assistant'], { principal: alice })
-  const titleOf = async () => (await stage.store.getSession(id))?.title
+  const titleOf = async () => (await stage.store.sessions.get(id))?.title
   const first = stage.start()
   await addMessage(stage.deps, { session_id: id, content: 'Where is the border?', principal: alice })
   await stage.server.requested(2)
@@ -95,7 +95,7 @@ test('a title that a person sets while a model is asked stays, even if it equals
   await renameSession(stage.deps, id, 'Where is the border?')
   naming.resolve()
   await harness.idle()
-  expect((await stage.store.getSession(id))?.title).toBe('Where is the border?')
+  expect((await stage.store.sessions.get(id))?.title).toBe('Where is the border?')
   const named = (await readLog(stage.store, id)).filter(({ type }) => type === 'session.title_updated')
   expect(named.map(({ data }) => data)).toEqual([
     { title: 'Where is the border?', provisional: true },

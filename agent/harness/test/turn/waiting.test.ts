@@ -186,7 +186,7 @@ test('a message instead of an answer closes the question, and its result reports
   })
   await stage.next('session.complete')
   const events = await stage.events()
-  const { items } = await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 10 })
+  const { items } = await stage.store.inbox.list({ org_id: 'org', session_id: stage.session_id, limit: 10 })
   expect(items).toMatchObject([{ status: 'expired', decision: 'passed_over' }])
   expect(results(events).map(result => JSON.parse(result.content))).toEqual([
     expect.objectContaining({ cancelled: true }),
@@ -251,7 +251,7 @@ const gated = {
 }
 
 async function gateItem(stage: Stage): Promise<string> {
-  const { items } = await stage.store.listInbox({
+  const { items } = await stage.store.inbox.list({
     org_id: 'org',
     session_id: stage.session_id,
     status: ['pending'],
@@ -360,7 +360,7 @@ test.each([
   })
   await stop(stage)
   expect(await stage.session()).toMatchObject({ status: 'active', state: 'idle', waiting_on: null })
-  const { items } = await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 10 })
+  const { items } = await stage.store.inbox.list({ org_id: 'org', session_id: stage.session_id, limit: 10 })
   expect(items).toMatchObject([{ kind: 'input_required', status: 'expired', decision: 'stopped' }])
 
   const asked = await stage.next('inbox.input_required')

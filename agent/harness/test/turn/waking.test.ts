@@ -17,14 +17,20 @@ async function liveStage(events: number) {
   const seen = { read: 0, saved: [] as number[] }
   const store: LogStore = {
     ...stage.store,
-    async read(...asked) {
-      const records = await stage.store.read(...asked)
-      seen.read += records.length
-      return records
+    events: {
+      ...stage.store.events,
+      async read(...asked) {
+        const records = await stage.store.events.read(...asked)
+        seen.read += records.length
+        return records
+      },
     },
-    async saveSnapshot(id, snapshot) {
-      seen.saved.push(snapshot.last_id)
-      return stage.store.saveSnapshot(id, snapshot)
+    snapshots: {
+      ...stage.store.snapshots,
+      async save(id, snapshot) {
+        seen.saved.push(snapshot.last_id)
+        return stage.store.snapshots.save(id, snapshot)
+      },
     },
   }
   return { stage, store, seen }
@@ -45,10 +51,10 @@ async function turnByNewWorker({ stage, store, seen }: Awaited<ReturnType<typeof
 async function ended({ store, session_id }: Stage, after: number): Promise<void> {
   const over = Promise.withResolvers<void>()
   const look = async (): Promise<void> => {
-    const found = await store.read(session_id, after, 1000, ['session.complete'])
+    const found = await store.events.read(session_id, after, 1000, ['session.complete'])
     if (found.length > 0) over.resolve()
   }
-  const unwatch = store.watch(session_id, () => void look().catch(over.reject))
+  const unwatch = store.events.watch(session_id, () => void look().catch(over.reject))
   await look()
   await over.promise.finally(unwatch)
 }
@@ -56,7 +62,7 @@ async function ended({ store, session_id }: Stage, after: number): Promise<void>
 const positionOf = async ({ store, session_id }: Stage, upTo: number): Promise<Position> => {
   let position = startPosition
   for (;;) {
-    const page = (await store.read(session_id, position.last_id, 1000)).filter(({ id }) => id <= upTo)
+    const page = (await store.events.read(session_id, position.last_id, 1000)).filter(({ id }) => id <= upTo)
     if (page.length === 0) return position
     position = foldRecords(position, page)
   }
@@ -68,7 +74,7 @@ test('the first runner of a long session reads all of it, and each later one onl
   await using stage = scene.stage
   const first = await turnByNewWorker(scene)
   expect(first).toBeGreaterThan(4500)
-  const kept = await stage.store.readSnapshot(stage.session_id, FOLD_VERSION)
+  const kept = await stage.store.snapshots.read(stage.session_id, FOLD_VERSION)
   expect(kept?.body).toBe(writeSnapshot<Position>(await positionOf(stage, kept?.last_id ?? 0)))
   expect(await turnByNewWorker(scene)).toBeLessThan(60)
   expect(await turnByNewWorker(scene)).toBeLessThan(60)
@@ -90,7 +96,7 @@ test('a log ten times as long costs the same to wake', async () => {
 test('a short session neither has nor reads a snapshot', async () => {
   const scene = await liveStage(500)
   await using _stage = scene.stage
-  scene.store.readSnapshot = () => Promise.reject(new Error('nobody asks'))
+  scene.store.snapshots.read = () => Promise.reject(new Error('nobody asks'))
   await turnByNewWorker(scene)
   expect(scene.seen.saved).toEqual([])
 })
@@ -104,8 +110,8 @@ test.for([
   const scene = await liveStage(3000)
   await using stage = scene.stage
   await turnByNewWorker(scene)
-  const { last_id, body } = (await stage.store.readSnapshot(stage.session_id, FOLD_VERSION))!
-  await stage.store.saveSnapshot(stage.session_id, { last_id, ...spoil(body) })
+  const { last_id, body } = (await stage.store.snapshots.read(stage.session_id, FOLD_VERSION))!
+  await stage.store.snapshots.save(stage.session_id, { last_id, ...spoil(body) })
   expect(await turnByNewWorker(scene)).toBeGreaterThan(700)
   expect((await stage.events()).filter(({ type }) => type === 'harness.crash')).toEqual([])
   expect(scene.seen.saved).toHaveLength(2)
@@ -115,7 +121,7 @@ test.for([
 test('a store that cannot save a snapshot does not affect the turn', async () => {
   const scene = await liveStage(3000)
   await using stage = scene.stage
-  scene.store.saveSnapshot = () => Promise.reject(new Error('no room'))
+  scene.store.snapshots.save = () => Promise.reject(new Error('no room'))
   await turnByNewWorker(scene)
   expect((await stage.session()).status).toBe('completed')
 })
@@ -139,10 +145,13 @@ test.for(['drains', 'has lost its lease'])('a runner that %s saves no snapshot',
       cut.resolve()
       return committed
     },
-    async leaseOf(id) {
-      const found = await stage.store.leaseOf(id)
-      if (found?.lease === null) setImmediate(looked.resolve)
-      return found
+    leases: {
+      ...stage.store.leases,
+      async get(id) {
+        const found = await stage.store.leases.get(id)
+        if (found?.lease === null) setImmediate(looked.resolve)
+        return found
+      },
     },
   }
   const worker = stage.start({ store })

@@ -26,7 +26,7 @@ export type ChangeContext = {
 }
 
 /** Facts of a change that hold on every store. `C` is what a caller asks for, `E` what the store gets. */
-export type ChangeFacts<C extends AnyChange, E extends AnyChange> = {
+type ChangeFacts<C extends AnyChange, E extends AnyChange> = {
   /** Roots of the trees whose rows it changes; Postgres locks them before the first change of a batch. */
   trees?: (change: E) => readonly string[]
 } & (C extends E
@@ -67,10 +67,10 @@ export type NamedSql<Name extends string = string> = {
 }
 
 /** Notifies watchers of an inbox item that was created or changed. */
-export type ItemChanged = (orgId: string, itemId: string) => void
+type ItemChanged = (orgId: string, itemId: string) => void
 
 /** The writes of a resource outside commits, on the writer's connection. */
-export type SqliteWrites = Record<string, (at: number, ...args: never[]) => unknown>
+type SqliteWrites = Record<string, (at: number, ...args: never[]) => unknown>
 export type SqliteDeps = {
   /** For reading. */
   db: Db

@@ -3,15 +3,17 @@
  * statement.
  */
 import { keyOf } from '../engine/directory.ts'
-import { type ClaimRules, NO_RULES } from '../engine/fair-claims.ts'
+import { NO_RULES } from '../engine/fair-claims.ts'
 import { hasWork, toSessionRow } from '../engine/session-rows.ts'
-import type { Claim, Fence } from '../session.ts'
+import type { Claim } from '../session.ts'
 import type { Link } from '../resources/links/row.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { createClaim } from './claim.ts'
 import { at } from './database-now.ts'
 import { readLinks } from '../resources/links/postgres.ts'
 import { toStored } from './session-sql.ts'
+import type { LeaseStore } from '../store.ts'
+import type { Watchers } from './watchers.ts'
 
 /** In key order, like every statement that locks several rows, to avoid deadlocks. */
 const RENEW: Statement = {
@@ -37,7 +39,11 @@ const RELEASE: Statement = {
     RETURNING *`,
 }
 
-export function createLeases(db: Database, now: (() => number) | null, freed: () => void) {
+export function createLeases(
+  db: Database,
+  now: (() => number) | null,
+  { freed, lookAgain }: Pick<Watchers, 'freed' | 'lookAgain'>,
+): Pick<LeaseStore, 'claim' | 'renew' | 'release'> {
   const toClaim = (row: Rows[number], runnerId: string, links: ReadonlyMap<string, Link>): Claim => {
     const session = toStored(row)
     return {
@@ -53,24 +59,16 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
   }
   const claim = createClaim(db)
   return {
-    /** `more`: another transaction held further work at that moment. */
-    async claim(
-      runnerId: string,
-      limit: number,
-      ttlMs: number,
-      rules: ClaimRules = NO_RULES,
-    ): Promise<{ claims: Claim[]; more: boolean }> {
+    async claim(runnerId, limit, ttlMs, rules = NO_RULES) {
       const { rows, more } = await claim({ runnerId, limit, ttlMs, at: now?.() ?? null, rules })
       const children = rows.filter(row => row['parent_id'] !== null).map(row => String(row['id']))
       const links = await readLinks(db, children)
-      return { claims: rows.map(row => toClaim(row, runnerId, links)), more }
+      // Another transaction held further work at that moment.
+      if (more) lookAgain()
+      return rows.map(row => toClaim(row, runnerId, links))
     },
 
-    async renew(
-      runnerId: string,
-      leases: readonly { session_id: string; epoch: number }[],
-      ttlMs: number,
-    ): Promise<string[]> {
+    async renew(runnerId, leases, ttlMs) {
       const at = now?.() ?? null
       const kept = await db.query(
         RENEW,
@@ -81,7 +79,7 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
       return leases.map(lease => lease.session_id).filter(id => !ids.has(id))
     },
 
-    async release(sessionId: string, { worker_id, epoch }: Fence): Promise<void> {
+    async release(sessionId, { worker_id, epoch }) {
       const [row] = await db.query(RELEASE, [sessionId, worker_id, epoch], { repeatable: true })
       if (row !== undefined && hasWork(toStored(row))) freed()
     },

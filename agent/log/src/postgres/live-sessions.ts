@@ -5,14 +5,14 @@
  */
 import { asError, type EventId, type EventType } from '@cairn/protocol'
 import { createListeners } from '../engine/listeners.ts'
-import type { LogStore, StoredEvent } from '../store.ts'
+import type { EventStore, StoredEvent } from '../store.ts'
 import type { Report } from './connections.ts'
 import { createNewestEvents } from './newest-events.ts'
 
 const PAGE = 512
 
 export type LiveSessions = {
-  watch: LogStore['watch']
+  watch: EventStore['watch']
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
   /** A commit of this process: its events, and the epoch of the session's current lease. */
   committed(sessionId: string, events: StoredEvent[], epoch: number | null): void

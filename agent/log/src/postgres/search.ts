@@ -4,7 +4,7 @@
  * by reading its events. Each process indexes its own writes, and periodically looks for logs that other
  * processes left unindexed; the cursor in a session's row resolves conflicts.
  */
-import type { LogStore } from '../store.ts'
+import type { EventStore, SessionStore } from '../store.ts'
 import { keyOf, orgNamed } from '../engine/directory.ts'
 import { selectBehind } from '../resources/search/behind-sql.ts'
 import { followLogs } from '../resources/search/follow.ts'
@@ -136,9 +136,9 @@ const addStretch = (db: Database, { session_id, after, through, texts, usage }: 
 
 type Options = {
   db: Database
-  logs: Pick<LogStore, 'read' | 'getSession'>
+  logs: { read: EventStore['read']; getSession: SessionStore['get'] }
   /** See Watchers.watchIndexed. */
-  watch: LogStore['watchSessions']
+  watch: SessionStore['watch']
   now: () => number
   report: Report
 }

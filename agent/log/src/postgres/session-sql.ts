@@ -18,7 +18,7 @@ export const LOCK_SESSIONS: Statement = {
  * Inserts nothing if the id is taken, or if another process has just taken the key: then it is repeated with
  * another one.
  */
-export const CREATE_SESSION: Statement = {
+const CREATE_SESSION: Statement = {
   name: 'create_session',
   text: `
     WITH entry AS (

@@ -20,7 +20,6 @@ import { migrate } from './migrate.ts'
 import { createReader } from './reader.ts'
 import { createReads } from './reads.ts'
 import { createResourceStores } from './resource-stores.ts'
-import { coordinationOf } from '../resources/index.ts'
 import { createSearch } from './search.ts'
 import { startWatchers } from './watchers.ts'
 import { createWriter } from './writer.ts'
@@ -97,7 +96,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const search = createSearch({
     db,
     // Not from the cache, which may be a commit behind the row that says how far to index.
-    logs: { ...reads, read: reader.read },
+    logs: { getSession: reads.sessions.get, read: reader.read },
     watch: watchers.watchIndexed,
     now,
     report,
@@ -111,26 +110,26 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   // Opened last, closed first: after `close` no more commits are possible.
   if (writer !== null) opened.defer(() => writer.close())
   const writes = writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })
-  const leases = createLeases(db, options.now ?? null, watchers.freed)
+  const leases = createLeases(db, options.now ?? null, watchers)
   const stores = createResourceStores(db, { now, itemChanged: watchers.itemChanged, readOnly })
   const parts = opened.move()
   let closing: Promise<void> | null = null
 
   return {
-    ...writes,
-    ...reads,
-    read: watchers.read,
-    watch: watchers.watch,
-    watchInbox: watchers.watchInbox,
-    watchSessions: watchers.watchSessions,
-    watchWork: watchers.watchWork,
-    async claim(runnerId, limit, ttlMs, rules) {
-      const { claims, more } = await leases.claim(runnerId, limit, ttlMs, rules)
-      if (more) watchers.lookAgain()
-      return claims
+    ...stores,
+    commit: writes.commit,
+    sessions: { ...reads.sessions, create: writes.createSession, watch: watchers.watchSessions },
+    events: {
+      ...reads.events,
+      read: watchers.read,
+      watch: watchers.watch,
+      pruneDeltas: writes.pruneDeltas,
     },
-    renew: leases.renew,
-    release: leases.release,
+    snapshots: { read: reads.readSnapshot, save: writes.saveSnapshot },
+    leases: { ...leases, get: reads.leaseOf, watch: watchers.watchWork },
+    inbox: { ...stores.inbox, watch: watchers.watchInbox },
+    search,
+    probe: writes.probe,
     check: () => checkStore(db),
     backup: () => refuseBackup(address),
     close() {
@@ -141,15 +140,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         )
       return closing
     },
-    ...stores.inbox,
-    ...stores.grants,
-    ...stores.artifacts,
-    accounts: stores.accounts,
-    browsers: stores.browsers,
-    channels: stores.channels,
-    coordination: coordinationOf(stores),
-    notifications: stores.notifications,
-    search,
     agreeOn: (name, ours) => agreeOn(db, name, ours),
   }
 }

@@ -2,7 +2,7 @@
 import { createCallbacks, createListeners } from '../engine/listeners.ts'
 import { isIndexed } from '../resources/search/entries.ts'
 import { heldEpoch } from '../engine/session-rows.ts'
-import type { LogStore } from '../store.ts'
+import type { EventStore, InboxWatch, LeaseStore, SessionStore } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import type { Database, Report } from './connections.ts'
 import { createLiveSessions, type LiveSessions } from './live-sessions.ts'
@@ -14,9 +14,14 @@ import type { Done } from './transact.ts'
 const REPOLL_MS = 50
 const WORK = 'work'
 
-export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
+export type Watchers = {
+  read: EventStore['read']
+  watch: EventStore['watch']
+  watchInbox: InboxWatch['watch']
+  watchSessions: SessionStore['watch']
+  watchWork: LeaseStore['watch']
   /** New sessions and sessions with new searchable events, as written by this process. */
-  watchIndexed: LogStore['watchSessions']
+  watchIndexed: SessionStore['watch']
   created(sessionId: string): void
   /** A write of this process: sessions grew, items changed, work may have appeared. */
   landed(done: Done): void

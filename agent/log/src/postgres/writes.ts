@@ -8,7 +8,7 @@ import { toInboxItem } from '../resources/inbox/row.ts'
 import type { Redact } from '../engine/redact.ts'
 import { CommitRefused } from '../refusals.ts'
 import { toSessionRow } from '../engine/session-rows.ts'
-import type { LogStore } from '../store.ts'
+import type { EventStore, LogStore, SessionStore, SnapshotStore } from '../store.ts'
 import type { Database, Statement } from './connections.ts'
 import { pruneDeltas } from './prune.ts'
 import { insertSession } from './session-sql.ts'
@@ -22,7 +22,11 @@ const PROBE: Statement = {
 }
 /** Not the id of any writer. */
 const PROBES = 'probes'
-export type Writes = Pick<LogStore, 'createSession' | 'commit' | 'saveSnapshot' | 'probe' | 'pruneDeltas'>
+export type Writes = Pick<LogStore, 'commit' | 'probe'> & {
+  createSession: SessionStore['create']
+  saveSnapshot: SnapshotStore['save']
+  pruneDeltas: EventStore['pruneDeltas']
+}
 
 type WritesDeps = { db: Database; writer: Writer; watchers: Watchers; redact: Redact; now: () => number }
 

@@ -234,24 +234,3 @@ export function createChecks(): { queries: Record<string, string>; checks: Resou
     checks: all.map(({ create }) => create()),
   }
 }
-
-/** The resources that `LogStore.coordination` has as one. */
-export type CoordinationStore = ResourceStores['links'] &
-  ResourceStores['tasks'] &
-  ResourceStores['timers'] &
-  ResourceStores['board'] &
-  ResourceStores['missions'] &
-  ResourceStores['research'] &
-  ResourceStores['schedules'] &
-  ResourceStores['codeRuns']
-
-export const coordinationOf = (stores: ResourceStores): CoordinationStore => ({
-  ...stores.links,
-  ...stores.tasks,
-  ...stores.timers,
-  ...stores.board,
-  ...stores.missions,
-  ...stores.research,
-  ...stores.schedules,
-  ...stores.codeRuns,
-})

@@ -12,7 +12,6 @@ import { createReader } from './reader.ts'
 import { createRedactor, type Redact } from '../engine/redact.ts'
 import { createReads } from './reads.ts'
 import { createResourceStores } from './resource-stores.ts'
-import { coordinationOf } from '../resources/index.ts'
 import { createWatchers } from './watchers.ts'
 import { createLeases, createWrites } from './writes.ts'
 import type { LogStore } from '../store.ts'
@@ -96,14 +95,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     const stores = createResourceStores(db, now, ask)
     let closing: Promise<void> | null = null
 
+    const writes = createWrites(ask, redact, now)
+    const reads = createReads(createReader(db), watchers, now)
+
     return {
-      ...createWrites(ask, redact, now),
-      ...createReads(createReader(db), watchers, now),
-      ...createLeases(ask, leaseClock),
-      watch: watchers.watch,
-      watchInbox: watchers.watchInbox,
-      watchSessions: watchers.watchSessions,
-      watchWork: watchers.watchWork,
+      ...stores,
+      commit: writes.commit,
+      sessions: { ...reads.sessions, create: writes.createSession, watch: watchers.watchSessions },
+      events: { ...reads.events, watch: watchers.watch, pruneDeltas: writes.pruneDeltas },
+      snapshots: { read: reads.readSnapshot, save: writes.saveSnapshot },
+      leases: { ...createLeases(ask, leaseClock), get: reads.leaseOf, watch: watchers.watchWork },
+      inbox: { ...stores.inbox, watch: watchers.watchInbox },
+      search,
+      probe: writes.probe,
       check: () => checkInThread(path),
       backup: target => copyDatabase(path, target),
       close() {
@@ -113,15 +117,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         })
         return closing
       },
-      ...stores.inbox,
-      ...stores.grants,
-      ...stores.artifacts,
-      accounts: stores.accounts,
-      browsers: stores.browsers,
-      channels: stores.channels,
-      coordination: coordinationOf(stores),
-      notifications: stores.notifications,
-      search,
     }
   } catch (error) {
     unlock()

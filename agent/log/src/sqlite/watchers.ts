@@ -6,7 +6,7 @@ import { createLiveCache } from '../engine/live-cache.ts'
 import { composeRecord } from '../engine/record-text.ts'
 import { unpackSession } from './packed-session.ts'
 import { isIndexed } from '../resources/search/entries.ts'
-import type { LogStore, StoredEvent } from '../store.ts'
+import type { EventStore, InboxWatch, LeaseStore, SessionStore, StoredEvent } from '../store.ts'
 import type {
   CallAnswer,
   CommitAnswer,
@@ -15,9 +15,13 @@ import type {
   Request,
 } from '../engine/writer-messages.ts'
 
-export type Watchers = Pick<LogStore, 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
+export type Watchers = {
+  watch: EventStore['watch']
+  watchInbox: InboxWatch['watch']
+  watchSessions: SessionStore['watch']
+  watchWork: LeaseStore['watch']
   /** New sessions and sessions with new searchable events. */
-  watchIndexed: LogStore['watchSessions']
+  watchIndexed: SessionStore['watch']
   /** Called for every answered request, in commit order. */
   landed(request: Request, value: unknown): void
   /** Newest events from memory; null if the page is not cached. */

@@ -6,15 +6,17 @@ import { toLink } from '../resources/links/row.ts'
 import { unpackSession } from './packed-session.ts'
 import type { Redact } from '../engine/redact.ts'
 import { type StoredSession, toSessionRow } from '../engine/session-rows.ts'
-import type { LogStore } from '../store.ts'
+import type { EventStore, LeaseStore, LogStore, SessionStore, SnapshotStore } from '../store.ts'
 import type { WriterClient } from './writer-client.ts'
 import type { ClaimAnswer, CommitAnswer, PrunePosition } from '../engine/writer-messages.ts'
 
-export function createWrites(
-  ask: WriterClient['ask'],
-  redact: Redact,
-  now: () => number,
-): Pick<LogStore, 'createSession' | 'commit' | 'saveSnapshot' | 'probe' | 'pruneDeltas'> {
+type Writes = Pick<LogStore, 'commit' | 'probe'> & {
+  createSession: SessionStore['create']
+  saveSnapshot: SnapshotStore['save']
+  pruneDeltas: EventStore['pruneDeltas']
+}
+
+export function createWrites(ask: WriterClient['ask'], redact: Redact, now: () => number): Writes {
   return {
     async createSession(session) {
       const request = { do: 'create', at: now(), ...encodeSession(redact, session) } as const
@@ -47,7 +49,7 @@ export function createWrites(
 export function createLeases(
   ask: WriterClient['ask'],
   clock: () => number,
-): Pick<LogStore, 'claim' | 'renew' | 'release'> {
+): Pick<LeaseStore, 'claim' | 'renew' | 'release'> {
   return {
     async claim(runnerId, limit, ttlMs, rules) {
       const wanted = { worker_id: runnerId, limit, ttl: ttlMs, ...(rules === undefined ? {} : { rules }) }

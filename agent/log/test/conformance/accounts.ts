@@ -123,7 +123,7 @@ export function defineAccounts({ open }: Bench): void {
 
   test('an idempotency key reserves its answer, keeps it for a day, and is released if the request failed', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const { accounts } = store
     expect(await accounts.beginIdempotent(OWN, 'body')).toBeNull()
     expect(await accounts.beginIdempotent(OWN, 'body')).toEqual({
@@ -149,7 +149,7 @@ export function defineAccounts({ open }: Bench): void {
 
   test('an abandoned idempotency key can be reserved again by the same request only', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const { accounts } = store
     expect(await accounts.beginIdempotent(OWN, 'body')).toBeNull()
     clock.advance(59_000)
@@ -215,7 +215,7 @@ export function defineAccounts({ open }: Bench): void {
 
   test('only one of many concurrent requests with the same key starts', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const begun = await Promise.all(
       Array.from({ length: 20 }, () => store.accounts.beginIdempotent(OWN, 'body')),
     )
@@ -224,7 +224,7 @@ export function defineAccounts({ open }: Bench): void {
 
   test('a share link is found by its token hash, and is revoked once and only by its session', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const expires_at = clock.now() + DAY
     const link = { id: 'l', token_sha256: 'hash', session_id: 's', created_by: 'u1', expires_at }
     const made = await store.accounts.addShare(link)

@@ -47,7 +47,7 @@ export function makeBench(implementation: Implementation): Bench {
 export async function openRoot({ open }: Bench) {
   const opened = await open()
   const { store } = opened
-  await store.createSession(newSession('root'))
+  await store.sessions.create(newSession('root'))
   return {
     ...opened,
     act: (...rows: RowChange[]) => store.commit({ session_id: 'root', events: [thought('acts')], rows }),

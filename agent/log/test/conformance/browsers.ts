@@ -26,7 +26,7 @@ const close = (browser_id: string, holder: string | null = null): BrowserChange 
 export function defineBrowsers({ open: openStore }: Bench): void {
   async function begin() {
     const opened = await openStore()
-    await opened.store.createSession(newSession('s'))
+    await opened.store.sessions.create(newSession('s'))
     return opened
   }
   const change = (...rows: BrowserChange[]) => ({ session_id: 's', events: [thought('acts')], rows })

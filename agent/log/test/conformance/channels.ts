@@ -19,7 +19,7 @@ const inbound = (event_key: string, conversation_key = 'one') => ({
   body: '{}',
 })
 async function talk(store: LogStore, session_id = 'talk', generation = 0, opened_by = 1): Promise<void> {
-  await store.createSession(newSession(session_id))
+  await store.sessions.create(newSession(session_id))
   await store.channels.openConversation({
     session_id,
     connection_id: 'hook',
@@ -134,7 +134,7 @@ export function defineChannels({ open, kind }: Bench): void {
   test('only the holder of the lease starts a delivery before its call and settles it afterwards', async () => {
     const { store, clock } = await openConnected()
     const { channels } = store
-    await store.createSession(newSession('talk'))
+    await store.sessions.create(newSession('talk'))
     const id = { session_id: 'talk', event_id: 2, part: 0 }
     const a = await fenceOf(store)
     expect(await channels.beginDelivery({ ...id, key: 'k' }, a)).toBe(true)
@@ -162,7 +162,7 @@ export function defineChannels({ open, kind }: Bench): void {
   test('a part that the platform confirmed meanwhile does not become unknown again', async () => {
     const { store } = await openConnected()
     const { channels } = store
-    await store.createSession(newSession('talk'))
+    await store.sessions.create(newSession('talk'))
     const id = { session_id: 'talk', event_id: 2, part: 0 }
     const fence = await fenceOf(store)
     await channels.beginDelivery({ ...id, key: 'k' }, fence)
@@ -294,7 +294,7 @@ export function defineChannels({ open, kind }: Bench): void {
       item_id: 'item',
       shown_hash: null,
     } as const
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [withRows(say('which?'), { do: 'inbox.open', item })] })
     await channels.putPrompt(prompt)
     await channels.putPrompt({ ...prompt, about: 'other' })

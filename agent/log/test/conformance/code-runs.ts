@@ -14,8 +14,8 @@ const move = (run_id: string, more: Omit<Extract<CodeRunChange, { do: 'code.move
 export function defineCodeRuns({ open }: Bench): void {
   async function opened() {
     const bench = await open()
-    await bench.store.createSession(newSession('one'))
-    await bench.store.createSession(newSession('two'))
+    await bench.store.sessions.create(newSession('one'))
+    await bench.store.sessions.create(newSession('two'))
     return bench
   }
   const changing = (session_id: string, ...rows: CodeRunChange[]) => ({
@@ -32,7 +32,7 @@ export function defineCodeRuns({ open }: Bench): void {
     await act(store, 'one', begin('a', 7))
     await act(store, 'one', move('a', { acp_session_id: 'theirs', input_tokens: 5 }))
     await act(store, 'one', move('a', { state: 'parked', attempts: 1 }))
-    const [run] = await store.coordination.codeRuns('one', 10)
+    const [run] = await store.codeRuns.list('one', 10)
     expect({ ...run }).toEqual({
       run_id: 'a',
       session_id: 'one',
@@ -48,12 +48,12 @@ export function defineCodeRuns({ open }: Bench): void {
     })
     clock.advance(1000)
     await act(store, 'one', move('a', { state: 'done', output_tokens: 3 }))
-    expect((await store.coordination.codeRuns('one', 10))[0]).toMatchObject({
+    expect((await store.codeRuns.list('one', 10))[0]).toMatchObject({
       state: 'done',
       output_tokens: 3,
       ended_at: started_at + 1000,
     })
-    expect(await store.coordination.codeRuns('two', 10)).toEqual([])
+    expect(await store.codeRuns.list('two', 10)).toEqual([])
     expect(await store.check()).toEqual([])
   })
 
@@ -66,7 +66,7 @@ export function defineCodeRuns({ open }: Bench): void {
     await refused(store, changing('one', begin('b', 7)), 'code_run_exists')
     clock.advance(1)
     await act(store, 'one', begin('b', 8))
-    expect((await store.coordination.codeRuns('one', 1)).map(({ run_id }) => run_id)).toEqual(['b'])
+    expect((await store.codeRuns.list('one', 1)).map(({ run_id }) => run_id)).toEqual(['b'])
   })
 
   /**
@@ -81,7 +81,7 @@ export function defineCodeRuns({ open }: Bench): void {
       act(store, 'one', move('a', { state: 'done' })),
     ])
     expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-    expect(await store.read('one', 0, 10)).toHaveLength(2)
+    expect(await store.events.read('one', 0, 10)).toHaveLength(2)
     await refused(store, changing('one', move('a', { input_tokens: 1 })), 'code_run_ended')
     await refused(store, changing('two', move('a', { state: 'done' })), 'code_run_ended')
   })

@@ -85,7 +85,7 @@ const timer = (id: string, kind: 'stale' | 'delegation', data: Record<string, un
 
 /** An active and a finished worker, a delegation, an active and a finished task. */
 async function makeFamily(store: LogStore): Promise<void> {
-  await store.createSession(newSession('root'))
+  await store.sessions.create(newSession('root'))
   await spawn(store, 'busy', { tool_call_id: 'c1' })
   await spawn(store, 'done', { tool_call_id: 'c2' })
   await end(store, 'done')

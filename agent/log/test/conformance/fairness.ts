@@ -16,8 +16,8 @@ function settingsOf(id: string, more: Partial<NewSession>): Omit<NewSession, 'id
 
 /** Sessions with work, in that order, in few commits. */
 async function makeWork(store: LogStore, made: readonly Made[], at_once = 250): Promise<void> {
-  if ((await store.getSession('maker')) === null)
-    await store.createSession(newSession('maker', { created_by: 'maker' }))
+  if ((await store.sessions.get('maker')) === null)
+    await store.sessions.create(newSession('maker', { created_by: 'maker' }))
   for (let from = 0; from < made.length; from += at_once)
     await store.commit({
       session_id: 'maker',
@@ -36,7 +36,7 @@ const childrenOf = (parent_id: string, count: number, created_by = 'ann'): Made[
 
 const claimed = (claims: readonly Claim[]): string[] => claims.map(({ session }) => session.id)
 const takes = async (store: LogStore, limit: number, rules: Partial<ClaimRules> = {}): Promise<string[]> =>
-  claimed(await store.claim('w', limit, MINUTE, { ...RULES, ...rules }))
+  claimed(await store.leases.claim('w', limit, MINUTE, { ...RULES, ...rules }))
 async function end(store: LogStore, { session, fence }: Claim): Promise<void> {
   await store.commit({
     session_id: session.id,
@@ -79,7 +79,7 @@ export function defineFairness({ open }: Bench): void {
     await makeWork(store, childrenOf('wide', 12))
     clock.advance(1000)
     await makeWork(store, childrenOf('late', 2))
-    const first = await store.claim('w', 3, MINUTE, { ...RULES, tree_parallel: 4 })
+    const first = await store.leases.claim('w', 3, MINUTE, { ...RULES, tree_parallel: 4 })
     expect(claimed(first)).toEqual(['wide.00', 'wide.01', 'wide.02'])
     expect((await takes(store, 3, { tree_parallel: 4 })).toSorted()).toEqual([
       'late.00',
@@ -93,7 +93,7 @@ export function defineFairness({ open }: Bench): void {
 
   test('a grandchild counts for the tree of its root', async () => {
     const { store } = await open()
-    await store.createSession(newSession('root', { created_by: 'ann' }))
+    await store.sessions.create(newSession('root', { created_by: 'ann' }))
     const spawn = (child_id: string, parent_id: string, depth: number) =>
       store.commit({
         session_id: parent_id,
@@ -162,7 +162,7 @@ export function defineFairness({ open }: Bench): void {
       principal_turns: null,
       children: Math.max(0, places * 0.75 - running),
     })
-    let running = await store.claim('w', places, MINUTE, rules(0))
+    let running = await store.leases.claim('w', places, MINUTE, rules(0))
     expect(running).toHaveLength(6)
     for (const message of ['first', 'second', 'third']) {
       clock.advance(1000)
@@ -170,7 +170,7 @@ export function defineFairness({ open }: Bench): void {
       // A turn of the flood ends; one claim hands out its place and the free ones.
       const [ended, ...others] = running
       if (ended !== undefined) await end(store, ended)
-      const round = await store.claim('w', places - others.length, MINUTE, rules(others.length))
+      const round = await store.leases.claim('w', places - others.length, MINUTE, rules(others.length))
       expect(claimed(round)[0]).toBe(message)
       for (const claim of round.slice(0, 1)) await end(store, claim)
       running = [...others, ...round.slice(1)]
@@ -187,7 +187,7 @@ export function defineFairness({ open }: Bench): void {
     ])
     const seen = new Set<string>()
     for (let round = 0; round < 30; round += 1)
-      for (const { session } of await store.claim('w', 10, MINUTE)) seen.add(session.created_by)
+      for (const { session } of await store.leases.claim('w', 10, MINUTE)) seen.add(session.created_by)
     expect(seen.size).toBe(300)
   })
 
@@ -201,7 +201,9 @@ export function defineFairness({ open }: Bench): void {
       all.push(
         ...claimed(
           (
-            await Promise.all(Array.from({ length: 8 }, (_, at) => store.claim(`w${at}`, 3, MINUTE, rules)))
+            await Promise.all(
+              Array.from({ length: 8 }, (_, at) => store.leases.claim(`w${at}`, 3, MINUTE, rules)),
+            )
           ).flat(),
         ),
       )
@@ -231,7 +233,7 @@ export function defineFairness({ open }: Bench): void {
         running.delete(claim.session.id)
         await end(store, claim)
       }
-      const claims = await store.claim('w', 1 + below(3), MINUTE)
+      const claims = await store.leases.claim('w', 1 + below(3), MINUTE)
       for (const { session } of claims) waiting.delete(session.id)
       for (const claim of claims) {
         const left = [...waiting.values()].map(runningOf)
@@ -270,7 +272,7 @@ export function defineFairness({ open }: Bench): void {
       })),
     })
     const rules = { ...RULES, principal_runs: 2 }
-    const first = await store.claim('w', 20, MINUTE, rules)
+    const first = await store.leases.claim('w', 20, MINUTE, rules)
     expect(claimed(first).toSorted()).toEqual(['ann-run1', 'ann-run2', 'bob-run1', 'bob-run2', 'worker'])
     expect(await takes(store, 20, rules)).toEqual([])
     // One free place and several waiting: a principal at its limit is skipped.

@@ -144,9 +144,9 @@ export async function claimOne(
   runnerId = 'worker_1',
   ttl = 60_000,
 ): Promise<Claim> {
-  await store.createSession(newSession(id))
+  await store.sessions.create(newSession(id))
   await store.commit({ session_id: id, events: [say('go')] })
-  const [claim] = await store.claim(runnerId, 1, ttl)
+  const [claim] = await store.leases.claim(runnerId, 1, ttl)
   if (claim?.session.id !== id) throw new Error(`claimed ${claim?.session.id ?? 'nothing'}, not ${id}`)
   return claim
 }
@@ -163,7 +163,7 @@ export async function refused(store: LogStore, commit: Commit, refusal: Refusal)
 export async function readAll(store: LogStore, sessionId: string, pageSize = 1000): Promise<StoredEvent[]> {
   const all: StoredEvent[] = []
   for (;;) {
-    const page = await store.read(sessionId, all.at(-1)?.id ?? 0, pageSize)
+    const page = await store.events.read(sessionId, all.at(-1)?.id ?? 0, pageSize)
     all.push(...page)
     if (page.length < pageSize) return all
   }
@@ -172,7 +172,7 @@ export async function readAll(store: LogStore, sessionId: string, pageSize = 100
 export const ids = (events: readonly { id: number }[]): number[] => events.map(event => event.id)
 export const upTo = (last: number): number[] => Array.from({ length: last }, (_, at) => at + 1)
 export const statusOf = async (store: LogStore, id: string): Promise<SessionStatus | undefined> =>
-  (await store.getSession(id))?.status
+  (await store.sessions.get(id))?.status
 
 /** Resolves at the first call of the returned `call`. */
 export function once(): { call: () => void; called: Promise<void>; calls: () => number } {

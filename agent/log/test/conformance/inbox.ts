@@ -59,7 +59,7 @@ const raise = (store: LogStore, session_id: string, ...items: (Partial<Item> & {
 export function defineInbox({ open }: Bench): void {
   test('an item names its event and keeps its payload, and listings hide its private fields', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await raise(store, 's', {
       id: 'i',
       tool_call_id: 'call',
@@ -85,19 +85,19 @@ export function defineInbox({ open }: Bench): void {
       expires_at: new Date(clock.now() + 1000).toISOString(),
       responded_at: null,
     }
-    expect(await store.getInboxItem('i')).toEqual({
+    expect(await store.inbox.get('i')).toEqual({
       ...item,
       org_id: 'org_1',
       created_by: 'user_1',
       private: { hash: 'abc' },
     })
-    expect((await store.listInbox({ org_id: 'org_1', limit: 10 })).items).toEqual([item])
-    expect(await store.getInboxItem('other')).toBeNull()
+    expect((await store.inbox.list({ org_id: 'org_1', limit: 10 })).items).toEqual([item])
+    expect(await store.inbox.get('other')).toBeNull()
   })
 
   test('an item names the event that opened it, whatever its position in the commit', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({
       session_id: 's',
       events: [
@@ -108,7 +108,7 @@ export function defineInbox({ open }: Bench): void {
       ],
       rows: [{ do: 'inbox.expire_all', decision: 'old' }],
     })
-    const { items } = await store.listInbox({ org_id: 'org_1', limit: 10 })
+    const { items } = await store.inbox.list({ org_id: 'org_1', limit: 10 })
     expect(items.map(item => [item.id, item.source_event_id, item.status]).toSorted()).toEqual([
       ['of four', 4, 'pending'],
       ['of two', 2, 'pending'],
@@ -118,7 +118,7 @@ export function defineInbox({ open }: Bench): void {
 
   test('an item is answered once, and the second answer is rejected with the first one', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await raise(store, 's', { id: 'i' })
     const both = await Promise.allSettled([
       store.commit(answerItem('i', 'approve')),
@@ -132,8 +132,8 @@ export function defineInbox({ open }: Bench): void {
 
   test('an item cannot be answered through another session', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
-    await store.createSession(newSession('t'))
+    await store.sessions.create(newSession('s'))
+    await store.sessions.create(newSession('t'))
     await raise(store, 's', { id: 'i' })
     await refused(
       store,
@@ -144,12 +144,12 @@ export function defineInbox({ open }: Bench): void {
       },
       'already_answered',
     )
-    expect((await store.getInboxItem('i'))?.status).toBe('pending')
+    expect((await store.inbox.get('i'))?.status).toBe('pending')
   })
 
   test('an item is found by its tool call', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await raise(
       store,
       's',
@@ -157,27 +157,27 @@ export function defineInbox({ open }: Bench): void {
       { id: 'r', kind: 'input_required', tool_call_id: 'call_2' },
     )
     await store.commit(answerCall('call_2', { kind: 'service_account', id: 'judge' }))
-    expect(await store.getInboxItem('r')).toMatchObject({
+    expect(await store.inbox.get('r')).toMatchObject({
       status: 'responded',
       decision: 'answered',
       decided_by_service_account_id: 'judge',
     })
-    expect((await store.getInboxItem('q'))?.status).toBe('pending')
+    expect((await store.inbox.get('q'))?.status).toBe('pending')
     await refused(store, answerCall('call_2'), 'already_answered')
     expect((await refused(store, answerCall('call_9'), 'already_answered')).item).toBeNull()
   })
 
   test('an expired item is listed as expired, rejects answers, and blocks nothing', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await raise(store, 's', { id: 'i', expires_at: clock.now() + 1000 })
-    expect((await store.getSession('s'))?.waiting_on).toBe('approval')
+    expect((await store.sessions.get('s'))?.waiting_on).toBe('approval')
     clock.advance(1000)
-    expect((await store.listInbox({ org_id: 'org_1', status: ['pending'], limit: 10 })).items).toEqual([])
-    expect((await store.listInbox({ org_id: 'org_1', status: ['expired'], limit: 10 })).items).toMatchObject([
-      { id: 'i', status: 'expired' },
-    ])
-    expect((await store.getSession('s'))?.waiting_on).toBeNull()
+    expect((await store.inbox.list({ org_id: 'org_1', status: ['pending'], limit: 10 })).items).toEqual([])
+    expect((await store.inbox.list({ org_id: 'org_1', status: ['expired'], limit: 10 })).items).toMatchObject(
+      [{ id: 'i', status: 'expired' }],
+    )
+    expect((await store.sessions.get('s'))?.waiting_on).toBeNull()
     expect(
       (
         await refused(
@@ -197,19 +197,19 @@ export function defineInbox({ open }: Bench): void {
       events: [],
       rows: [{ do: 'inbox.answer', id: 'i', decision: 'expired', status: 'expired' }],
     })
-    expect((await store.getInboxItem('i'))?.decision).toBe('expired')
+    expect((await store.inbox.get('i'))?.decision).toBe('expired')
   })
 
   test('all pending items of a session expire together; answered and foreign ones stay', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
-    await store.createSession(newSession('t'))
+    await store.sessions.create(newSession('s'))
+    await store.sessions.create(newSession('t'))
     await raise(store, 's', { id: 'a' }, { id: 'b', kind: 'input_required' }, { id: 'c' })
     await raise(store, 't', { id: 'd' })
     await store.commit(answerItem('c', 'approve'))
     const told: string[] = []
     const both = once()
-    const stop = store.watchInbox('org_1', itemId => {
+    const stop = store.inbox.watch('org_1', itemId => {
       told.push(itemId)
       if (told.length === 2) both.call()
     })
@@ -223,7 +223,7 @@ export function defineInbox({ open }: Bench): void {
     stop()
     expect(told.toSorted()).toEqual(['a', 'b'])
     expect(session).toMatchObject({ status: 'archived', waiting_on: null })
-    const items = await Promise.all(['a', 'b', 'c', 'd'].map(id => store.getInboxItem(id)))
+    const items = await Promise.all(['a', 'b', 'c', 'd'].map(id => store.inbox.get(id)))
     expect(items.map(item => [item?.status, item?.decision])).toEqual([
       ['expired', 'archived'],
       ['expired', 'archived'],
@@ -238,7 +238,7 @@ export function defineInbox({ open }: Bench): void {
 
   test('a stop expires questions and actions, but no approval, proposal, task or schedule', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const action = (action_type: string, more = {}) =>
       ({ kind: 'action_required', payload: { title: 'x', action_type, ...more } }) as const
     await raise(
@@ -258,7 +258,7 @@ export function defineInbox({ open }: Bench): void {
       events: [],
       rows: [{ do: 'inbox.expire_waiting', decision: 'stopped' }],
     })
-    const { items } = await store.listInbox({ org_id: 'org_1', status: ['expired'], limit: 10 })
+    const { items } = await store.inbox.list({ org_id: 'org_1', status: ['expired'], limit: 10 })
     expect(items.map(({ id, decision }) => [id, decision]).toSorted()).toEqual([
       ['goal', 'stopped'],
       ['login', 'stopped'],
@@ -269,10 +269,10 @@ export function defineInbox({ open }: Bench): void {
 
   test('a commit without_session returns no session, and inbox watchers are notified of its items', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const told = once()
     const ids: string[] = []
-    const stop = store.watchInbox('org_1', id => {
+    const stop = store.inbox.watch('org_1', id => {
       ids.push(id)
       told.call()
     })
@@ -290,7 +290,7 @@ export function defineInbox({ open }: Bench): void {
 
   test('a commit can be rejected while a question is open, and a skipped question expires once', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const guarded: Commit = { session_id: 's', events: [say('typed')], expect_no_question: true }
     const expire = (tool_call_id: string): Commit => ({
       session_id: 's',
@@ -303,7 +303,7 @@ export function defineInbox({ open }: Bench): void {
     await store.commit(expire('call_1'))
     await store.commit(expire('call_1'))
     await store.commit(expire('call_9'))
-    expect(await store.getInboxItem('q')).toMatchObject({ status: 'expired', decision: 'passed_over' })
+    expect(await store.inbox.get('q')).toMatchObject({ status: 'expired', decision: 'passed_over' })
     await refused(store, answerCall('call_1'), 'already_answered')
     await store.commit(guarded)
     await raise(store, 's', { id: 'r', kind: 'input_required', tool_call_id: 'call_2' })
@@ -313,8 +313,8 @@ export function defineInbox({ open }: Bench): void {
 
   test('a session waits on its question before its action before its approval', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
-    const waiting = async () => (await store.getSession('s'))?.waiting_on
+    await store.sessions.create(newSession('s'))
+    const waiting = async () => (await store.sessions.get('s'))?.waiting_on
     const answer = (id: string) => store.commit(answerItem(id, 'x'))
     await raise(
       store,
@@ -337,38 +337,38 @@ export function defineInbox({ open }: Bench): void {
     expect((await answer('action')).session.waiting_on).toBe('approval')
     expect((await answer('gate')).session.waiting_on).toBeNull()
     expect(await waiting()).toBeNull()
-    expect((await store.listSessions({ org_id: 'org_1', limit: 1 })).sessions[0]?.waiting_on).toBeNull()
+    expect((await store.sessions.list({ org_id: 'org_1', limit: 1 })).sessions[0]?.waiting_on).toBeNull()
   })
 
   test('reading an item stores the time of the first read', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await raise(store, 's', { id: 'i' })
     const first = new Date(clock.now()).toISOString()
-    expect((await store.markRead('i'))?.read_at).toBe(first)
+    expect((await store.inbox.markRead('i'))?.read_at).toBe(first)
     clock.advance(5000)
-    expect((await store.markRead('i'))?.read_at).toBe(first)
-    expect(await store.markRead('other')).toBeNull()
+    expect((await store.inbox.markRead('i'))?.read_at).toBe(first)
+    expect(await store.inbox.markRead('other')).toBeNull()
   })
 
   test('items are listed newest first, in pages, with filters', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
-    await store.createSession(newSession('t', { created_by: 'user_2' }))
+    await store.sessions.create(newSession('s'))
+    await store.sessions.create(newSession('t', { created_by: 'user_2' }))
     for (let at = 0; at < 5; at += 1)
       await raise(store, at % 2 === 0 ? 's' : 't', {
         id: `i${at}`,
         kind: at === 4 ? 'task_complete' : 'governance_gate',
       })
     const list = async (query: object) =>
-      (await store.listInbox({ org_id: 'org_1', limit: 10, ...query })).items.map(item => item.id)
+      (await store.inbox.list({ org_id: 'org_1', limit: 10, ...query })).items.map(item => item.id)
     expect(await list({})).toEqual(['i4', 'i3', 'i2', 'i1', 'i0'])
     expect(await list({ session_id: 't' })).toEqual(['i3', 'i1'])
     expect(await list({ created_by: 'user_1' })).toEqual(['i4', 'i2', 'i0'])
     expect(await list({ kind: ['task_complete'] })).toEqual(['i4'])
     expect(await list({ org_id: 'org_2' })).toEqual([])
-    const first = await store.listInbox({ org_id: 'org_1', limit: 3 })
-    const second = await store.listInbox({
+    const first = await store.inbox.list({ org_id: 'org_1', limit: 3 })
+    const second = await store.inbox.list({
       org_id: 'org_1',
       limit: 3,
       ...(first.next_cursor !== null && { cursor: first.next_cursor }),
@@ -379,8 +379,8 @@ export function defineInbox({ open }: Bench): void {
 
   test('pending approvals are listed over all organisations in pages, without other items', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
-    await store.createSession(newSession('t', { org_id: 'org_2' }))
+    await store.sessions.create(newSession('s'))
+    await store.sessions.create(newSession('t', { org_id: 'org_2' }))
     for (let at = 0; at < 110; at += 1)
       await raise(store, at % 2 === 0 ? 's' : 't', { id: `i${at}`, kind: 'governance_gate' })
     await raise(store, 's', { id: 'note', kind: 'task_complete' })
@@ -389,8 +389,8 @@ export function defineInbox({ open }: Bench): void {
       events: [],
       rows: [{ do: 'inbox.answer', id: 'i0', decision: 'reject', status: 'responded' }],
     })
-    const first = await store.listPendingGates()
-    const second = await store.listPendingGates(first.next_cursor ?? undefined)
+    const first = await store.inbox.listPendingGates()
+    const second = await store.inbox.listPendingGates(first.next_cursor ?? undefined)
     expect(first.items).toHaveLength(100)
     expect([...first.items, ...second.items].map(item => item.id)).toEqual(
       Array.from({ length: 109 }, (_, at) => `i${109 - at}`),
@@ -400,14 +400,14 @@ export function defineInbox({ open }: Bench): void {
 
   test('watchers of an organisation are notified of each item that is opened, answered or read', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const told: string[] = []
     let nudge = once()
-    const stop = store.watchInbox('org_1', itemId => {
+    const stop = store.inbox.watch('org_1', itemId => {
       told.push(itemId)
       nudge.call()
     })
-    const stopOther = store.watchInbox('org_2', itemId => told.push(`other ${itemId}`))
+    const stopOther = store.inbox.watch('org_2', itemId => told.push(`other ${itemId}`))
     for (const act of [
       () => raise(store, 's', { id: 'i' }),
       () =>
@@ -416,7 +416,7 @@ export function defineInbox({ open }: Bench): void {
           events: [],
           rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }],
         }),
-      () => store.markRead('i'),
+      () => store.inbox.markRead('i'),
     ]) {
       nudge = once()
       await act()
@@ -429,8 +429,8 @@ export function defineInbox({ open }: Bench): void {
 
   test('a grant covers its own call, once, and not past its expiry', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
-    await store.createSession(newSession('t'))
+    await store.sessions.create(newSession('s'))
+    await store.sessions.create(newSession('t'))
     const grant = (id: string): RowChange => ({
       do: 'grant.add',
       id,
@@ -440,11 +440,11 @@ export function defineInbox({ open }: Bench): void {
       expires_at: clock.now() + 1000,
     })
     await store.commit({ session_id: 's', events: [], rows: [grant('g1')] })
-    expect(await store.findGrant('s', 'terminal', 'h1')).toEqual({
+    expect(await store.grants.find('s', 'terminal', 'h1')).toEqual({
       id: 'g1',
       granted_by: { kind: 'service_account', id: 'robot' },
     })
-    expect(await store.findGrant('s', 'terminal', 'h2')).toBeNull()
+    expect(await store.grants.find('s', 'terminal', 'h2')).toBeNull()
     await refused(store, consume('s', 'g1', 'terminal', 'h2'), 'no_grant')
     await refused(store, consume('s', 'g1', 'browser', 'h1'), 'no_grant')
     await refused(store, consume('t', 'g1', 'terminal', 'h1'), 'no_grant')
@@ -456,19 +456,19 @@ export function defineInbox({ open }: Bench): void {
     expect(both.map(each => each.status)).toEqual(['fulfilled', 'rejected'])
     await store.commit({ session_id: 's', events: [], rows: [grant('g2')] })
     clock.advance(1000)
-    expect(await store.findGrant('s', 'terminal', 'h1')).toBeNull()
+    expect(await store.grants.find('s', 'terminal', 'h1')).toBeNull()
     await refused(store, consume('s', 'g2', 'terminal', 'h1'), 'no_grant')
   })
 
   test('an answered item names its decider, and none if it is unknown', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await raise(store, 's', { id: 'a' }, { id: 'b' }, { id: 'c' })
     await store.commit(answerItem('a', 'approve', { kind: 'user', id: 'alice' }))
     await store.commit(answerItem('b', 'reject', { kind: 'service_account', id: 'robot' }))
     await store.commit(answerItem('c', 'approve'))
     const named = async (id: string) => {
-      const item = await store.getInboxItem(id)
+      const item = await store.inbox.get(id)
       return [item?.decided_by_user_id, item?.decided_by_service_account_id]
     }
     expect(await named('a')).toEqual(['alice', undefined])
@@ -478,7 +478,7 @@ export function defineInbox({ open }: Bench): void {
 
   test('artifacts are listed oldest first without their body, and fetched with it', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [say('x')], rows: [addArtifact('b'), addArtifact('a')] })
     const meta = (artifact_id: string) => ({
       artifact_id,
@@ -489,17 +489,17 @@ export function defineInbox({ open }: Bench): void {
       size: 4,
       created_at: new Date(clock.now()).toISOString(),
     })
-    expect(await store.listArtifacts('s')).toEqual([meta('b'), meta('a')])
-    expect(await store.getArtifact('s', 'a')).toEqual({
+    expect(await store.artifacts.list('s')).toEqual([meta('b'), meta('a')])
+    expect(await store.artifacts.get('s', 'a')).toEqual({
       meta: meta('a'),
       spec: { kind: 'markdown', content: '# a' },
     })
-    expect(await store.getArtifact('s', 'z')).toBeNull()
+    expect(await store.artifacts.get('s', 'z')).toBeNull()
     // A row that cannot be written rolls back its commit.
     await expect(
       store.commit({ session_id: 's', events: [say('y')], rows: [addArtifact('a')] }),
     ).rejects.toThrow()
-    expect((await store.getSession('s'))?.last_event_id).toBe(1)
+    expect((await store.sessions.get('s'))?.last_event_id).toBe(1)
     expect((await store.commit({ session_id: 's', events: [say('z')] })).last_id).toBe(2)
   })
 }

@@ -20,7 +20,7 @@ import type { Bench } from './bench.ts'
 export function defineLeases({ open, kind }: Bench): void {
   test('sessions with work are claimed once, in the order of their oldest work', async () => {
     const { store, clock } = await open()
-    for (const id of ['idle', 'late', 'early', 'paused']) await store.createSession(newSession(id))
+    for (const id of ['idle', 'late', 'early', 'paused']) await store.sessions.create(newSession(id))
     await store.commit({ session_id: 'early', events: [say('1')] })
     clock.advance(10)
     await store.commit({ session_id: 'late', events: [say('2')] })
@@ -28,22 +28,22 @@ export function defineLeases({ open, kind }: Bench): void {
     clock.advance(10)
     // A later message does not move the session to the end of the queue.
     await store.commit({ session_id: 'early', events: [say('4')] })
-    expect((await store.claim('w1', 1, 60_000)).map(claim => claim.session.id)).toEqual(['early'])
-    expect((await store.claim('w2', 10, 60_000)).map(claim => claim.session.id)).toEqual(['late'])
-    expect(await store.claim('w3', 10, 60_000)).toEqual([])
+    expect((await store.leases.claim('w1', 1, 60_000)).map(claim => claim.session.id)).toEqual(['early'])
+    expect((await store.leases.claim('w2', 10, 60_000)).map(claim => claim.session.id)).toEqual(['late'])
+    expect(await store.leases.claim('w3', 10, 60_000)).toEqual([])
   })
 
   test('a session with a saga to roll back is claimed first, in any status, until the saga is complete', async () => {
     const { store, clock } = await open()
-    for (const id of ['work', 'saga']) await store.createSession(newSession(id))
+    for (const id of ['work', 'saga']) await store.sessions.create(newSession(id))
     await store.commit({ session_id: 'work', events: [say('1')] })
     await store.commit({ session_id: 'saga', events: [sagaStart('g')], cursor: 'self' })
     await store.commit({ session_id: 'saga', events: [pause()], revoke_lease: true })
-    const [claim, ...more] = await store.claim('w1', 1, 60_000)
+    const [claim, ...more] = await store.leases.claim('w1', 1, 60_000)
     expect([claim?.session.id, claim?.session.status, more]).toEqual(['saga', 'paused', []])
     // The runner dies: its lease expires, and the next one finds the session although it is paused.
     clock.advance(60_001)
-    const [next] = await store.claim('w2', 1, 60_000)
+    const [next] = await store.leases.claim('w2', 1, 60_000)
     expect(next).toMatchObject({ session: { id: 'saga' }, abandoned_s: 60.001 })
     if (next === undefined) throw new Error('nothing was claimed')
     await store.commit({
@@ -52,7 +52,7 @@ export function defineLeases({ open, kind }: Bench): void {
       events: [sagaComplete('g')],
       release_lease: true,
     })
-    expect((await store.claim('w3', 10, 60_000)).map(({ session }) => session.id)).toEqual(['work'])
+    expect((await store.leases.claim('w3', 10, 60_000)).map(({ session }) => session.id)).toEqual(['work'])
     expect(await store.check()).toEqual([])
   })
 
@@ -60,7 +60,7 @@ export function defineLeases({ open, kind }: Bench): void {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
     const heard: (number | null)[] = []
-    const stop = store.watch('s', epoch => heard.push(epoch))
+    const stop = store.events.watch('s', epoch => heard.push(epoch))
     await store.commit({ session_id: 's', fence, events: [thought('mine')] })
     await expect.poll(() => heard).toEqual([fence.epoch])
     await store.commit({ session_id: 's', events: [say('2')] })
@@ -82,21 +82,21 @@ export function defineLeases({ open, kind }: Bench): void {
     await store.commit({ session_id: 's', fence: claim.fence, events: [thought('mine')] })
   })
 
-  test('leaseOf returns the lease and the current status of a session', async () => {
+  test('leases.get returns the lease and the current status of a session', async () => {
     const { store } = await open()
     const { session, fence } = await claimOne(store, 's', 'w1', 60_000)
-    expect(await store.leaseOf('s')).toMatchObject({ status: 'active', lease: session.lease })
+    expect(await store.leases.get('s')).toMatchObject({ status: 'active', lease: session.lease })
     await store.commit({ session_id: 's', events: [pause()], revoke_lease: true })
-    expect(await store.leaseOf('s')).toMatchObject({ status: 'paused', lease: null })
+    expect(await store.leases.get('s')).toMatchObject({ status: 'paused', lease: null })
     expect(session.lease?.epoch).toBe(fence.epoch)
-    expect(await store.leaseOf('nobody')).toBeNull()
+    expect(await store.leases.get('nobody')).toBeNull()
   })
 
   test('an expired lease goes to the next runner, and commits with the old fence are rejected', async () => {
     const { store, clock } = await open()
     const first = await claimOne(store, 's', 'w1', 60_000)
     clock.advance(60_001)
-    const [second] = await store.claim('w2', 1, 60_000)
+    const [second] = await store.leases.claim('w2', 1, 60_000)
     expect(second).toMatchObject({ session: { id: 's' }, abandoned_s: 60.001 })
     expect(second?.fence.epoch).toBeGreaterThan(first.fence.epoch)
     const refusal = await refused(
@@ -110,22 +110,26 @@ export function defineLeases({ open, kind }: Bench): void {
       { session_id: 's', fence: { worker_id: 'w1', epoch: second?.fence.epoch ?? 0 }, events: [] },
       'stale_lease',
     )
-    expect(await store.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual(['s'])
+    expect(await store.leases.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual([
+      's',
+    ])
   })
 
   test('a runner that lost its lease and got a new one cannot use the old one', async () => {
     const { store, clock } = await open()
     const first = await claimOne(store, 's', 'w1', 60_000)
     clock.advance(60_001)
-    const [second] = await store.claim('w1', 1, 60_000)
+    const [second] = await store.leases.claim('w1', 1, 60_000)
     await refused(
       store,
       { session_id: 's', fence: first.fence, events: [thought('from before')] },
       'stale_lease',
     )
-    expect(await store.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual(['s'])
-    await store.release('s', first.fence)
-    expect((await store.getSession('s'))?.lease?.epoch).toBe(second?.fence.epoch)
+    expect(await store.leases.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual([
+      's',
+    ])
+    await store.leases.release('s', first.fence)
+    expect((await store.sessions.get('s'))?.lease?.epoch).toBe(second?.fence.epoch)
   })
 
   test('renewing extends a lease, and returns the lost ones', async () => {
@@ -134,7 +138,7 @@ export function defineLeases({ open, kind }: Bench): void {
     for (let round = 0; round < 5; round += 1) {
       clock.advance(50_000)
       expect(
-        await store.renew(
+        await store.leases.renew(
           'w1',
           [
             { session_id: 's', epoch: fence.epoch },
@@ -143,23 +147,25 @@ export function defineLeases({ open, kind }: Bench): void {
           60_000,
         ),
       ).toEqual(['unknown'])
-      expect(await store.claim('w2', 1, 60_000)).toEqual([])
+      expect(await store.leases.claim('w2', 1, 60_000)).toEqual([])
     }
     clock.advance(60_001)
     // The time since the last renewal, not since the claim.
-    expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ abandoned_s: 60.001 }])
+    expect(await store.leases.claim('w2', 1, 60_000)).toMatchObject([{ abandoned_s: 60.001 }])
   })
 
   test('a released lease does not count as abandoned', async () => {
     const { store, clock } = await open()
     const { fence } = await claimOne(store, 's', 'w1')
-    await store.release('s', fence)
+    await store.leases.release('s', fence)
     clock.advance(5000)
-    expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ session: { id: 's' }, abandoned_s: null }])
+    expect(await store.leases.claim('w2', 1, 60_000)).toMatchObject([
+      { session: { id: 's' }, abandoned_s: null },
+    ])
     await refused(store, { session_id: 's', fence, events: [] }, 'stale_lease')
     // A lease that this runner no longer holds stays unchanged.
-    await store.release('s', fence)
-    expect((await store.getSession('s'))?.lease?.worker_id).toBe('w2')
+    await store.leases.release('s', fence)
+    expect((await store.sessions.get('s'))?.lease?.worker_id).toBe('w2')
   })
 
   test('release_lease releases the lease with the commit, and the cursor completes the work', async () => {
@@ -174,7 +180,7 @@ export function defineLeases({ open, kind }: Bench): void {
     })
     expect(session).toMatchObject({ lease: null, cursor: 2, status: 'completed' })
     await store.commit({ session_id: 's', reopen: resume(), events: [say('again')] })
-    expect(await store.claim('w2', 1, 60_000)).toMatchObject([
+    expect(await store.leases.claim('w2', 1, 60_000)).toMatchObject([
       { session: { id: 's', cursor: 2, wake_id: 4 }, abandoned_s: null },
     ])
   })
@@ -185,9 +191,9 @@ export function defineLeases({ open, kind }: Bench): void {
     const { session } = await store.commit({ session_id: 's', events: [pause()], revoke_lease: true })
     expect(session.lease).toBeNull()
     await refused(store, { session_id: 's', fence, events: [thought('what pause?')] }, 'stale_lease')
-    expect(await store.claim('w2', 1, 60_000)).toEqual([])
+    expect(await store.leases.claim('w2', 1, 60_000)).toEqual([])
     await store.commit({ session_id: 's', events: [resume()] })
-    expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ abandoned_s: null }])
+    expect(await store.leases.claim('w2', 1, 60_000)).toMatchObject([{ abandoned_s: null }])
   })
 
   test('a cursor never moves back, and only events after it are work', async () => {
@@ -195,34 +201,34 @@ export function defineLeases({ open, kind }: Bench): void {
     const { fence } = await claimOne(store, 's')
     await store.commit({ session_id: 's', fence, events: [thought('a'), thought('b')], cursor: 3 })
     expect((await store.commit({ session_id: 's', fence, events: [], cursor: 1 })).session.cursor).toBe(3)
-    await store.release('s', fence)
-    expect(await store.claim('w2', 1, 60_000)).toEqual([])
+    await store.leases.release('s', fence)
+    expect(await store.leases.claim('w2', 1, 60_000)).toEqual([])
     await store.commit({ session_id: 's', events: [answered('call')] })
-    expect(await store.claim('w2', 1, 60_000)).toHaveLength(1)
+    expect(await store.leases.claim('w2', 1, 60_000)).toHaveLength(1)
   })
 
   test('only one of many concurrent claims gets a session', async () => {
     const { store } = await open()
     const sessions = Array.from({ length: 20 }, (_, at) => `s${at}`)
     for (const id of sessions) {
-      await store.createSession(newSession(id))
+      await store.sessions.create(newSession(id))
       await store.commit({ session_id: id, events: [say('go')] })
     }
     const claims = (
-      await Promise.all(Array.from({ length: 16 }, (_, at) => store.claim(`w${at}`, 3, 60_000)))
+      await Promise.all(Array.from({ length: 16 }, (_, at) => store.leases.claim(`w${at}`, 3, 60_000)))
     ).flat()
     expect(claims.map(claim => claim.session.id).toSorted()).toEqual(sessions.toSorted())
   })
 
   test('runners are notified of new work, of a released lease with work left, and of a resume', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const acts: Record<string, () => Promise<unknown>> = {
       'new work': () => store.commit({ session_id: 's', events: [say('go')] }),
       'a lease given back': async () => {
-        const claims = await store.claim('w', 1, 60_000)
+        const claims = await store.leases.claim('w', 1, 60_000)
         expect(claims).toHaveLength(1)
-        for (const { fence } of claims) await store.release('s', fence)
+        for (const { fence } of claims) await store.leases.release('s', fence)
       },
       'a resume': async () => {
         await store.commit({ session_id: 's', events: [pause()] })
@@ -231,7 +237,7 @@ export function defineLeases({ open, kind }: Bench): void {
     }
     for (const [what, act] of Object.entries(acts)) {
       const nudge = once()
-      const stop = store.watchWork(nudge.call)
+      const stop = store.leases.watch(nudge.call)
       await act()
       await expectTold(`a worker, of ${what},`, nudge)
       stop()
@@ -246,7 +252,7 @@ export function defineLeases({ open, kind }: Bench): void {
       await store.close()
       clock.advance(2000)
       const { store: again } = await open({ place, clock })
-      const [claim] = await again.claim('w2', 1, 60_000)
+      const [claim] = await again.leases.claim('w2', 1, 60_000)
       expect(claim).toMatchObject({ session: { id: 's' }, abandoned_s: 2 })
       await refused(again, { session_id: 's', fence, events: [] }, 'stale_lease')
     })
@@ -257,10 +263,10 @@ export function defineLeases({ open, kind }: Bench): void {
       const { store, clock, place } = await open()
       const { fence } = await claimOne(store, 's', 'w1', 60_000)
       const { store: other } = await open({ place, clock })
-      expect(await other.claim('w2', 10, 60_000)).toEqual([])
+      expect(await other.leases.claim('w2', 10, 60_000)).toEqual([])
       await store.commit({ session_id: 's', fence, events: [thought('still mine')] })
       clock.advance(60_001)
-      expect(await other.claim('w2', 10, 60_000)).toMatchObject([
+      expect(await other.leases.claim('w2', 10, 60_000)).toMatchObject([
         { session: { id: 's' }, abandoned_s: 60.001 },
       ])
       await refused(store, { session_id: 's', fence, events: [thought('too late')] }, 'stale_lease')

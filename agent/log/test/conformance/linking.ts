@@ -62,7 +62,7 @@ async function spawn(store: LogStore, child: string): Promise<void> {
 export function defineLinking({ open: openStore }: Bench): void {
   async function openRoot() {
     const opened = await openStore()
-    await opened.store.createSession(newSession('root'))
+    await opened.store.sessions.create(newSession('root'))
     return opened
   }
 
@@ -76,13 +76,13 @@ export function defineLinking({ open: openStore }: Bench): void {
     })
     expect(session).toMatchObject({ id: 'root', last_event_id: 1 })
     expect(ids(await readAll(store, 'root'))).toEqual([1])
-    expect(await store.getSession('child')).toMatchObject({
+    expect(await store.sessions.get('child')).toMatchObject({
       parent_id: 'root',
       last_event_id: 1,
       message_count: 1,
     })
     expect(
-      (await store.listSessions({ org_id: 'org_1', parent_id: 'root', limit: 10 })).sessions,
+      (await store.sessions.list({ org_id: 'org_1', parent_id: 'root', limit: 10 })).sessions,
     ).toHaveLength(1)
     expect(await store.check()).toEqual([])
   })
@@ -90,7 +90,7 @@ export function defineLinking({ open: openStore }: Bench): void {
   test('a new child is claimed with its link, and its end settles the link and writes to the parent atomically', async () => {
     const { store, clock } = await openRoot()
     await spawn(store, 'child')
-    const [claim] = await store.claim('w', 10, 60_000)
+    const [claim] = await store.leases.claim('w', 10, 60_000)
     expect(claim).toMatchObject({
       session: { id: 'child' },
       link: { ...linkOf('child', 'root'), status: 'open', settled_at: null, cause: null },
@@ -104,22 +104,22 @@ export function defineLinking({ open: openStore }: Bench): void {
       rows: [settle('child')],
       also: [{ session_id: 'root', events: [told('child')] }],
     })
-    expect(await store.coordination.link('child')).toMatchObject({
+    expect(await store.links.get('child')).toMatchObject({
       status: 'complete',
       input_tokens: 10,
       cost_usd: 0.25,
       settled_at: clock.now(),
     })
     expect(await statusOf(store, 'child')).toBe('completed')
-    expect(await store.claim('w', 10, 60_000)).toMatchObject([{ session: { id: 'root' }, link: null }])
+    expect(await store.leases.claim('w', 10, 60_000)).toMatchObject([{ session: { id: 'root' }, link: null }])
     expect(await store.check()).toEqual([])
   })
 
   test('a rejected part rolls back all parts, and the sessions stay as before', async () => {
     const { store } = await openRoot()
-    await store.createSession(newSession('other'))
+    await store.sessions.create(newSession('other'))
     await spawn(store, 'child')
-    const before = await Promise.all(['root', 'child', 'other'].map(id => store.getSession(id)))
+    const before = await Promise.all(['root', 'child', 'other'].map(id => store.sessions.get(id)))
     const { session } = await refused(
       store,
       {
@@ -135,9 +135,9 @@ export function defineLinking({ open: openStore }: Bench): void {
       'wrong_status',
     )
     expect(session?.id).toBe('child')
-    expect(await Promise.all(['root', 'child', 'other'].map(id => store.getSession(id)))).toEqual(before)
-    expect(await store.getSession('second')).toBeNull()
-    expect(await store.coordination.link('second')).toBeNull()
+    expect(await Promise.all(['root', 'child', 'other'].map(id => store.sessions.get(id)))).toEqual(before)
+    expect(await store.sessions.get('second')).toBeNull()
+    expect(await store.links.get('second')).toBeNull()
     // The same session again, and the log continues without a gap.
     await spawn(store, 'second')
     for (const [id, last] of [
@@ -165,7 +165,7 @@ export function defineLinking({ open: openStore }: Bench): void {
       },
       'stale_lease',
     )
-    expect(await store.getSession('child')).toBeNull()
+    expect(await store.sessions.get('child')).toBeNull()
   })
 
   test('an existing session is not created again, and a missing one cannot take part', async () => {
@@ -178,7 +178,7 @@ export function defineLinking({ open: openStore }: Bench): void {
       { session_id: 'root', events: [thought('x')], also: [{ session_id: 'nobody', events: [say('x')] }] },
       'no_session',
     )
-    expect((await store.getSession('root'))?.last_event_id).toBe(1)
+    expect((await store.sessions.get('root'))?.last_event_id).toBe(1)
     await expect(
       store.commit({
         session_id: 'root',
@@ -215,7 +215,7 @@ export function defineLinking({ open: openStore }: Bench): void {
       input_tokens = 0,
       output_tokens = 0,
       tool_call_count = 0,
-    } = (await store.getSession('child')) ?? {}
+    } = (await store.sessions.get('child')) ?? {}
     const seen = { input_tokens, output_tokens, tool_call_count }
     await store.commit({ session_id: 'child', events: [response('an answer')] })
     const end = (counters: typeof seen) => ({
@@ -232,7 +232,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     const { session } = await refused(store, end(seen), 'tree_moved')
     expect(session).toMatchObject({ id: 'child', output_tokens: 5 })
     await store.commit(end({ ...seen, input_tokens: 10, output_tokens: 5 }))
-    expect(await store.coordination.link('child')).toMatchObject({ status: 'complete' })
+    expect(await store.links.get('child')).toMatchObject({ status: 'complete' })
   })
 
   test('an outcome reopens the parent from the given states, resume first, and leaves other states unchanged', async () => {
@@ -266,7 +266,7 @@ export function defineLinking({ open: openStore }: Bench): void {
   test('a stop over several sessions revokes all their leases', async () => {
     const { store } = await openRoot()
     for (const child of ['one', 'two']) await spawn(store, child)
-    const claims = await store.claim('w', 10, 60_000)
+    const claims = await store.leases.claim('w', 10, 60_000)
     await store.commit({
       session_id: 'root',
       events: [thought('stop')],
@@ -280,7 +280,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(claims).toHaveLength(2)
     for (const { session, fence } of claims)
       await refused(store, { session_id: session.id, fence, events: [thought('late')] }, 'stale_lease')
-    expect(await store.claim('w', 10, 60_000)).toEqual([])
+    expect(await store.leases.claim('w', 10, 60_000)).toEqual([])
   })
 
   test('a parent has a maximum of open children, and a tree a maximum of children per day', async () => {
@@ -300,10 +300,10 @@ export function defineLinking({ open: openStore }: Bench): void {
     await refused(store, make('four', { max_open: 2, max_total: 3 }), 'too_many_children')
     clock.advance(24 * 3600 * 1000 + 1)
     await store.commit(make('four', { max_open: 2, max_total: 3 }))
-    expect(new Set((await store.coordination.children('root')).map(({ child_id }) => child_id))).toEqual(
+    expect(new Set((await store.links.children('root')).map(({ child_id }) => child_id))).toEqual(
       new Set(['one', 'two', 'three', 'four']),
     )
-    expect((await store.coordination.children('root', { open: true })).map(each => each.child_id)).toEqual([
+    expect((await store.links.children('root', { open: true })).map(each => each.child_id)).toEqual([
       'three',
       'four',
     ])
@@ -311,9 +311,9 @@ export function defineLinking({ open: openStore }: Bench): void {
 
   test('a decision based on an outdated version of the tree is rejected', async () => {
     const { store } = await openRoot()
-    expect(await store.coordination.tree('root')).toEqual({ version: 0, open: [] })
+    expect(await store.links.tree('root')).toEqual({ version: 0, open: [] })
     await spawn(store, 'child')
-    const seen = await store.coordination.tree('root')
+    const seen = await store.links.tree('root')
     expect(seen.open.map(({ child_id }) => child_id)).toEqual(['child'])
     const act = (text: string) => ({
       session_id: 'root',
@@ -323,7 +323,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     await store.commit(act('as it was'))
     await store.commit({ session_id: 'child', events: [], rows: [settle('child')] })
     await refused(store, act('as it is no more'), 'tree_moved')
-    const now = await store.coordination.tree('root')
+    const now = await store.links.tree('root')
     expect(now.open).toEqual([])
     expect(now.version).toBeGreaterThan(seen.version)
   })
@@ -337,12 +337,12 @@ export function defineLinking({ open: openStore }: Bench): void {
         events: [],
         rows: [{ do: 'link.mark', child_id: 'child', root_id: 'root', paused_by_parent }],
       })
-      return (await store.coordination.link('child'))?.paused_by_parent
+      return (await store.links.get('child'))?.paused_by_parent
     }
-    const { version } = await store.coordination.tree('root')
+    const { version } = await store.links.tree('root')
     expect([await mark(true), await mark(false)]).toEqual([true, false])
     // The version changes: a resume composed without the mark would leave the child paused.
-    expect((await store.coordination.tree('root')).version).toBe(version + 2)
+    expect((await store.links.tree('root')).version).toBe(version + 2)
   })
 
   test('a timer is claimed when due, by one claimer at a time, and fires once', async () => {
@@ -368,7 +368,7 @@ export function defineLinking({ open: openStore }: Bench): void {
         { do: 'timer.drop', id: 'never there' },
       ],
     })
-    const claim = () => store.coordination.claimTimers('p1', 10, 30_000)
+    const claim = () => store.timers.claim('p1', 10, 30_000)
     expect(await claim()).toEqual([])
     clock.advance(1000)
     const [first, ...more] = await claim()
@@ -397,14 +397,14 @@ export function defineLinking({ open: openStore }: Bench): void {
     await spawn(store, 'child')
     const heard = once()
     const work = once()
-    store.watch('root', heard.call)
-    store.watchWork(work.call)
+    store.events.watch('root', heard.call)
+    store.leases.watch(work.call)
     await store.commit({
       session_id: 'child',
       events: [thought('done')],
       also: [{ session_id: 'root', events: [say('the outcome')] }],
     })
     await Promise.all([heard.called, work.called])
-    expect(ids(await store.read('root', 0, 10))).toEqual([1, 2])
+    expect(ids(await store.events.read('root', 0, 10))).toEqual([1, 2])
   })
 }

@@ -36,7 +36,7 @@ const move = (
 export function defineMissions({ open }: Bench): void {
   async function openRoot() {
     const opened = await open()
-    await opened.store.createSession(newSession('root'))
+    await opened.store.sessions.create(newSession('root'))
     return opened
   }
   const act = (store: LogStore, session_id: string, ...rows: RowChange[]) =>
@@ -46,7 +46,7 @@ export function defineMissions({ open }: Bench): void {
     const { store, clock } = await openRoot()
     const begun = clock.now()
     await act(store, 'root', add('one'))
-    expect(await store.coordination.mission('one')).toEqual({
+    expect(await store.missions.get('one')).toEqual({
       ...mission('one'),
       key: expect.any(Number),
       status: 'active',
@@ -58,19 +58,19 @@ export function defineMissions({ open }: Bench): void {
     const last_evaluation = { result: 'needs_revision', explanation: 'e', feedback: 'f', at: 'then' }
     await act(store, 'root', move('one', ['active'], 'active', { iteration: 1, state: { last_evaluation } }))
     await act(store, 'root', move('one', ['active'], 'paused', { state: { reason: 'lunch' } }))
-    expect(await store.coordination.missionOf('root')).toMatchObject({
+    expect(await store.missions.current('root')).toMatchObject({
       status: 'paused',
       iteration: 1,
       state: { last_evaluation, reason: 'lunch' },
     })
     clock.advance(1000)
     await act(store, 'root', move('one', ['paused', 'blocked'], 'cancelled'))
-    expect(await store.coordination.mission('one')).toMatchObject({
+    expect(await store.missions.get('one')).toMatchObject({
       status: 'cancelled',
       ended_at: begun + 1000,
     })
-    expect(await store.coordination.missionOf('root')).toBeNull()
-    expect(await store.coordination.mission('none')).toBeNull()
+    expect(await store.missions.current('root')).toBeNull()
+    expect(await store.missions.get('none')).toBeNull()
     expect(await store.check()).toEqual([])
   })
 
@@ -83,7 +83,7 @@ export function defineMissions({ open }: Bench): void {
     await act(store, 'root', move('one', ['active'], 'satisfied'))
     await refused(store, { session_id: 'root', events: [], rows: [add('one')] }, 'exists')
     await act(store, 'root', add('two'))
-    expect((await store.coordination.missionOf('root'))?.mission_id).toBe('two')
+    expect((await store.missions.current('root'))?.mission_id).toBe('two')
   })
 
   test('the first of two moves from one state is made, and the other writes nothing', async () => {
@@ -106,7 +106,7 @@ export function defineMissions({ open }: Bench): void {
   test('a decision on a tree is rejected if its mission was added or moved since', async () => {
     const { store } = await openRoot()
     for (const change of [add('one'), move('one', ['active'], 'paused')]) {
-      const { version } = await store.coordination.tree('root')
+      const { version } = await store.links.tree('root')
       await act(store, 'root', change)
       await refused(
         store,
@@ -120,13 +120,13 @@ export function defineMissions({ open }: Bench): void {
     const { store } = await open()
     const names = ['a', 'b', 'c', 'd']
     for (const [index, name] of names.entries()) {
-      await store.createSession(newSession(name))
+      await store.sessions.create(newSession(name))
       const created_by = index % 2 === 0 ? 'alice' : 'bob'
       await act(store, name, add(`m-${name}`, { session_id: name, created_by }))
     }
     await act(store, 'd', move('m-d', ['active'], 'failed', { root_id: 'd' }))
-    const list = async (query: Partial<Parameters<typeof store.coordination.missions>[0]>) => {
-      const { missions, next_cursor } = await store.coordination.missions({
+    const list = async (query: Partial<Parameters<typeof store.missions.list>[0]>) => {
+      const { missions, next_cursor } = await store.missions.list({
         org_id: 'org_1',
         limit: 10,
         ...query,
@@ -152,6 +152,6 @@ export function defineMissions({ open }: Bench): void {
       add('one', { definition: { description: `use ${secret}`, rubric: secret, max_iterations: 1 } }),
     )
     await act(store, 'root', move('one', ['active'], 'paused', { state: { reason: secret } }))
-    expect(JSON.stringify(await store.coordination.mission('one'))).not.toContain(secret)
+    expect(JSON.stringify(await store.missions.get('one'))).not.toContain(secret)
   })
 }

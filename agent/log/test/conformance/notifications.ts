@@ -36,7 +36,7 @@ export function defineNotices({ open, sql }: Bench): void {
       ['eve', 'org_2'],
     ] as const)
       await accounts.createUser({ ...rest, id, org_id, email: `${id}@example.org`, name: id })
-    await opened.store.createSession(newSession('s', { org_id: ORG, created_by: 'ann' }))
+    await opened.store.sessions.create(newSession('s', { org_id: ORG, created_by: 'ann' }))
     return opened
   }
   const choose = (

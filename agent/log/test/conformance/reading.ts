@@ -18,35 +18,35 @@ function seeded(seed: number): () => number {
 export function defineReading({ open }: Bench): void {
   test('pages end at the limit and continue from the cursor', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({
       session_id: 's',
       events: Array.from({ length: 25 }, (_, at) => thought(String(at))),
     })
-    expect(ids(await store.read('s', 0, 10))).toEqual(upTo(10))
-    expect(ids(await store.read('s', 20, 10))).toEqual([21, 22, 23, 24, 25])
-    expect(await store.read('s', 25, 10)).toEqual([])
-    expect(await store.read('s', 1000, 10)).toEqual([])
-    expect(await store.read('nobody', 0, 10)).toEqual([])
+    expect(ids(await store.events.read('s', 0, 10))).toEqual(upTo(10))
+    expect(ids(await store.events.read('s', 20, 10))).toEqual([21, 22, 23, 24, 25])
+    expect(await store.events.read('s', 25, 10)).toEqual([])
+    expect(await store.events.read('s', 1000, 10)).toEqual([])
+    expect(await store.events.read('nobody', 0, 10)).toEqual([])
   })
 
   test('a read by type returns only those types, stored or live', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const events = [say('a'), thought('b'), response('c'), thought('d'), complete()]
     await store.commit({ session_id: 's', events })
-    expect(ids(await store.read('s', 0, 10, ['llm.thinking', 'session.complete']))).toEqual([2, 4, 5])
-    const stop = store.watch('s', () => undefined)
+    expect(ids(await store.events.read('s', 0, 10, ['llm.thinking', 'session.complete']))).toEqual([2, 4, 5])
+    const stop = store.events.watch('s', () => undefined)
     await store.commit({ session_id: 's', events })
-    expect(ids(await store.read('s', 5, 10, ['llm.thinking', 'session.complete']))).toEqual([7, 9, 10])
-    expect(ids(await store.read('s', 0, 3, ['llm.thinking']))).toEqual([2, 4, 7])
+    expect(ids(await store.events.read('s', 5, 10, ['llm.thinking', 'session.complete']))).toEqual([7, 9, 10])
+    expect(ids(await store.events.read('s', 0, 3, ['llm.thinking']))).toEqual([2, 4, 7])
     stop()
   })
 
   test('a page is correct from every cursor, however its events were written', async () => {
     const { store, clock, place } = await open()
-    await store.createSession(newSession('s'))
-    await store.createSession(newSession('t'))
+    await store.sessions.create(newSession('s'))
+    await store.sessions.create(newSession('t'))
     let last = 0
     for (let size = 1; last < 150; size = (size * 7) % 11) {
       await store.commit({ session_id: 't', events: [thought('between')] })
@@ -62,8 +62,8 @@ export function defineReading({ open }: Bench): void {
     const messages = all.filter(event => event.type === 'user.message')
     const examine = async (log: typeof store) => {
       for (let after = 0; after <= last; after += 1) {
-        expect(await log.read('s', after, 9)).toEqual(all.slice(after, after + 9))
-        expect(await log.read('s', after, 4, ['user.message'])).toEqual(
+        expect(await log.events.read('s', after, 9)).toEqual(all.slice(after, after + 9))
+        expect(await log.events.read('s', after, 4, ['user.message'])).toEqual(
           messages.filter(event => event.id > after).slice(0, 4),
         )
       }
@@ -75,16 +75,16 @@ export function defineReading({ open }: Bench): void {
 
   test('a watcher is notified of growth after it can be read, and not after it stopped', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     let calls = 0
     const nudge = once()
-    const stop = store.watch('s', () => {
+    const stop = store.events.watch('s', () => {
       calls += 1
       nudge.call()
     })
     await store.commit({ session_id: 's', events: [thought('a')] })
     await nudge.called
-    expect(ids(await store.read('s', 0, 10))).toEqual([1])
+    expect(ids(await store.events.read('s', 0, 10))).toEqual([1])
     const before = calls
     stop()
     await store.commit({ session_id: 's', events: [thought('b')] })
@@ -93,12 +93,12 @@ export function defineReading({ open }: Bench): void {
 
   test('a watched session reads the same as an unwatched one, at any cursor', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({
       session_id: 's',
       events: Array.from({ length: 40 }, (_, at) => thought(`before ${at}`)),
     })
-    const stop = store.watch('s', () => undefined)
+    const stop = store.events.watch('s', () => undefined)
     // More than any cache of the newest events contains.
     for (let round = 0; round < 12; round += 1)
       await store.commit({
@@ -106,9 +106,9 @@ export function defineReading({ open }: Bench): void {
         events: Array.from({ length: 100 }, (_, at) => thought(`${round}/${at}`)),
       })
     const cursors = [0, 1, 39, 40, 41, 500, 727, 728, 729, 1100, 1239, 1240, 1241]
-    const watched = await Promise.all(cursors.map(after => store.read('s', after, 64)))
+    const watched = await Promise.all(cursors.map(after => store.events.read('s', after, 64)))
     stop()
-    const stored = await Promise.all(cursors.map(after => store.read('s', after, 64)))
+    const stored = await Promise.all(cursors.map(after => store.events.read('s', after, 64)))
     expect(watched.map(page => page.map(event => ({ ...event })))).toEqual(
       stored.map(page => page.map(event => ({ ...event }))),
     )
@@ -117,7 +117,7 @@ export function defineReading({ open }: Bench): void {
 
   test('a tail returns history, then later commits, and ends without an error', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({
       session_id: 's',
       events: Array.from({ length: 10 }, (_, at) => thought(String(at))),
@@ -141,14 +141,14 @@ export function defineReading({ open }: Bench): void {
 
   test('a tail whose signal has already aborted reads nothing', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [thought('x')] })
     for await (const page of tail(store, 's', 0, AbortSignal.abort())) expect(page).toBe('never')
   })
 
   test('a thousand cuts at random places return exactly the log', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const random = seeded(7)
     const reading = new AbortController()
     const writing = (async () => {
@@ -184,18 +184,18 @@ export function defineReading({ open }: Bench): void {
     const { store } = await open()
     const all = Array.from({ length: 7 }, (_, at) => `s${at}`)
     for (const id of all)
-      await store.createSession(
+      await store.sessions.create(
         newSession(id, {
           created_by: id === 's3' ? 'user_2' : 'user_1',
           parent_id: id === 's5' ? 's0' : null,
         }),
       )
-    await store.createSession(newSession('elsewhere', { org_id: 'org_2' }))
+    await store.sessions.create(newSession('elsewhere', { org_id: 'org_2' }))
     await store.commit({ session_id: 's1', events: [], set: { status: 'archived' } })
     await store.commit({ session_id: 's2', events: [complete()] })
     const listed: string[] = []
     for (let cursor: string | undefined; ;) {
-      const page = await store.listSessions({
+      const page = await store.sessions.list({
         org_id: 'org_1',
         limit: 2,
         ...(cursor !== undefined && { cursor }),
@@ -205,11 +205,11 @@ export function defineReading({ open }: Bench): void {
       if (page.next_cursor === null) break
       cursor = page.next_cursor
       // A session that is created meanwhile belongs before the first page, and moves no later one.
-      await store.createSession(newSession(`new-${listed.length}`))
+      await store.sessions.create(newSession(`new-${listed.length}`))
     }
     expect(listed).toEqual(['s6', 's5', 's4', 's3', 's2', 's0'])
     const only = async (query: object) =>
-      (await store.listSessions({ org_id: 'org_1', limit: 100, ...query })).sessions
+      (await store.sessions.list({ org_id: 'org_1', limit: 100, ...query })).sessions
         .map(session => session.id)
         .filter(id => /^s\d$/.test(id))
     expect(await only({ status: ['archived', 'completed'] })).toEqual(['s2', 's1'])
@@ -217,7 +217,7 @@ export function defineReading({ open }: Bench): void {
     expect(await only({ parent_id: 's0' })).toEqual(['s5'])
     expect(await only({ parent_id: null })).toEqual(['s6', 's4', 's3', 's2', 's0'])
     await expect(
-      store.listSessions({ org_id: 'org_1', limit: 2, cursor: 'not one of ours!' }),
+      store.sessions.list({ org_id: 'org_1', limit: 2, cursor: 'not one of ours!' }),
     ).rejects.toMatchObject({ code: 'invalid_cursor' })
   })
 }

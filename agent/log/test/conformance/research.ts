@@ -47,8 +47,8 @@ const mission: RowChange = {
 export function defineResearch({ open }: Bench): void {
   async function openTwo() {
     const opened = await open()
-    await opened.store.createSession(newSession('a'))
-    await opened.store.createSession(newSession('b'))
+    await opened.store.sessions.create(newSession('a'))
+    await opened.store.sessions.create(newSession('b'))
     await opened.store.commit({ session_id: 'a', events: [], rows: [mission] })
     return opened
   }
@@ -71,7 +71,7 @@ export function defineResearch({ open }: Bench): void {
       'research_moved',
     )
     await act(store, 'a', { do: 'branch.mark', run_id: 'run', key: '1', state: { adopted_at: 'then' } })
-    expect(await store.coordination.branches('run')).toEqual([
+    expect(await store.research.branches('run')).toEqual([
       {
         run_id: 'run',
         key: '1',
@@ -83,7 +83,7 @@ export function defineResearch({ open }: Bench): void {
       },
       expect.objectContaining({ key: '1.1', state: {}, harvested_at: null }),
     ])
-    expect(await store.coordination.branches('none')).toEqual([])
+    expect(await store.research.branches('none')).toEqual([])
     expect(await readAll(store, 'a')).toHaveLength(3)
   })
 
@@ -99,8 +99,8 @@ export function defineResearch({ open }: Bench): void {
     ])
     await refused(store, { session_id: 'b', events: [], rows: [source(3)] }, 'research_moved')
     await act(store, 'b', source(2), source(3))
-    expect((await store.coordination.sources('run')).map(({ number }) => number)).toEqual([1, 2, 3])
-    expect(await store.coordination.sources('none')).toEqual([])
+    expect((await store.research.sources('run')).map(({ number }) => number)).toEqual([1, 2, 3])
+    expect(await store.research.sources('none')).toEqual([])
   })
 
   test('a secret in a question, a finding or a source is redacted in every row', async () => {
@@ -113,7 +113,7 @@ export function defineResearch({ open }: Bench): void {
       source(1, { quote: secret, url: `https://a.example/?key=${secret}` }),
     )
     await act(store, 'a', { do: 'branch.harvest', run_id: 'run', key: '1', state: { findings: secret } })
-    const rows = [await store.coordination.branches('run'), await store.coordination.sources('run')]
+    const rows = [await store.research.branches('run'), await store.research.sources('run')]
     expect(JSON.stringify(rows)).not.toContain(secret)
   })
 }

@@ -59,7 +59,7 @@ const refused = (committing: Promise<unknown>): Promise<string> =>
 export function defineSchedules({ open }: Bench): void {
   async function openRoot() {
     const opened = await open()
-    await opened.store.createSession(newSession('root'))
+    await opened.store.sessions.create(newSession('root'))
     return opened
   }
   const act = (store: LogStore, ...rows: RowChange[]) =>
@@ -69,9 +69,9 @@ export function defineSchedules({ open }: Bench): void {
     const { store, clock } = await openRoot()
     const due = clock.now() + MINUTE
     await act(store, add('s', due))
-    expect(await store.coordination.claimTimers('w', 10, 30_000)).toEqual([])
+    expect(await store.timers.claim('w', 10, 30_000)).toEqual([])
     clock.advance(MINUTE)
-    const [timer] = await store.coordination.claimTimers('w', 10, 30_000)
+    const [timer] = await store.timers.claim('w', 10, 30_000)
     expect(timer).toMatchObject({
       kind: 'schedule',
       session_id: 'root',
@@ -83,16 +83,16 @@ export function defineSchedules({ open }: Bench): void {
     const fire: RowChange = { do: 'timer.fire', id: timer.id, claim: timer.claim }
     await act(store, fire, move('s', 1, due + MINUTE, { n: 1 }))
     expect(await refused(act(store, fire, move('s', 2, due + MINUTE)))).toBe('timer_gone')
-    expect(await store.coordination.schedule('s')).toMatchObject({
+    expect(await store.schedules.get('s')).toMatchObject({
       version: 2,
       state: { n: 1 },
       due_at: due + MINUTE,
     })
     clock.advance(MINUTE)
-    expect(await store.coordination.claimTimers('w', 10, 30_000)).toHaveLength(1)
+    expect(await store.timers.claim('w', 10, 30_000)).toHaveLength(1)
     await act(store, move('s', 2, null))
     clock.advance(DAY)
-    expect(await store.coordination.claimTimers('w', 10, 30_000)).toEqual([])
+    expect(await store.timers.claim('w', 10, 30_000)).toEqual([])
   })
 
   test('a decision on an outdated version is rejected, and its commit writes nothing', async () => {
@@ -100,13 +100,13 @@ export function defineSchedules({ open }: Bench): void {
     await act(store, add('s', null))
     await act(store, move('s', 1, null))
     expect(await refused(act(store, move('s', 1, clock.now()), put(1)))).toBe('schedule_moved')
-    expect((await store.coordination.scheduleRuns('s', { limit: 9 })).runs).toEqual([])
+    expect((await store.schedules.runs('s', { limit: 9 })).runs).toEqual([])
     expect(await refused(act(store, add('s', null)))).toBe('exists')
   })
 
   test('a session and an owner have a maximum number of active schedules', async () => {
     const { store } = await openRoot()
-    await store.createSession(newSession('other'))
+    await store.sessions.create(newSession('other'))
     for (const id of ['a', 'b', 'c']) await act(store, add(id, null))
     expect(await refused(act(store, add('d', null)))).toBe('too_many_schedules')
     await act(store, { ...move('a', 1, null), status: 'cancelled' } as RowChange)
@@ -125,7 +125,7 @@ export function defineSchedules({ open }: Bench): void {
     const at = clock.now()
     await act(store, put(at, { collapsed: 3 }))
     await act(store, put(at, { status: 'success', reason: 'success', run_session_id: 'run' }))
-    const runs = async () => (await store.coordination.scheduleRuns('s', { limit: 9 })).runs
+    const runs = async () => (await store.schedules.runs('s', { limit: 9 })).runs
     expect(await runs()).toMatchObject([
       { slot_at: at, status: 'success', collapsed: 3, run_session_id: 'run', ended_at: at, manual: false },
     ])
@@ -149,9 +149,9 @@ export function defineSchedules({ open }: Bench): void {
       clock.advance(10)
     }
     const { org_id, created_by } = newSession('root')
-    const first = await store.coordination.schedules({ org_id, limit: 2 })
+    const first = await store.schedules.list({ org_id, limit: 2 })
     expect(first.schedules.map(({ id }) => id)).toEqual(['c', 'b'])
-    const rest = await store.coordination.schedules({
+    const rest = await store.schedules.list({
       org_id,
       created_by,
       limit: 2,
@@ -159,10 +159,10 @@ export function defineSchedules({ open }: Bench): void {
     })
     expect([rest.schedules.map(({ id }) => id), rest.next_cursor]).toEqual([['a'], null])
     const none = { limit: 9, org_id }
-    expect((await store.coordination.schedules({ ...none, status: ['paused'] })).schedules).toEqual([])
-    expect((await store.coordination.schedules({ ...none, session_id: 'other' })).schedules).toEqual([])
-    expect((await store.coordination.schedules({ limit: 9, org_id: 'elsewhere' })).schedules).toEqual([])
-    await expect(store.coordination.schedules({ ...none, cursor: '!' })).rejects.toMatchObject({
+    expect((await store.schedules.list({ ...none, status: ['paused'] })).schedules).toEqual([])
+    expect((await store.schedules.list({ ...none, session_id: 'other' })).schedules).toEqual([])
+    expect((await store.schedules.list({ limit: 9, org_id: 'elsewhere' })).schedules).toEqual([])
+    await expect(store.schedules.list({ ...none, cursor: '!' })).rejects.toMatchObject({
       code: 'invalid_cursor',
     })
   })
@@ -186,8 +186,8 @@ export function defineSchedules({ open }: Bench): void {
     })
     await act(store, link('run', 'run'), link('worker', 'worker'))
     expect(await refused(act(store, link('second', 'worker')))).toBe('too_many_open')
-    expect((await store.coordination.children('root')).map(({ child_id }) => child_id)).toEqual(['worker'])
-    expect((await store.coordination.sessionTrees(['root']))[0]).toMatchObject({ open_children: 1 })
-    expect((await store.coordination.tree('root')).open.map(({ child_id }) => child_id)).toEqual(['worker'])
+    expect((await store.links.children('root')).map(({ child_id }) => child_id)).toEqual(['worker'])
+    expect((await store.links.trees(['root']))[0]).toMatchObject({ open_children: 1 })
+    expect((await store.links.tree('root')).open.map(({ child_id }) => child_id)).toEqual(['worker'])
   })
 }

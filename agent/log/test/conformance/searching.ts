@@ -12,7 +12,7 @@ import { called, complete, delta, newSession, response, say } from './fixture.ts
 async function find(store: LogStore, text: string, limit = 50): Promise<string[]> {
   const found: string[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listSessions({
+    const page = await store.sessions.list({
       org_id: 'org_1',
       text,
       limit,
@@ -36,13 +36,13 @@ function defineWords({ open, kind }: Bench): void {
   /** Promise 4.16: Search finds messages, actions and answers, and returns their location. */
   test('a session is found by its messages, answers and calls, and the hit has its position', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s-title', { title: 'Quarterly harvest' }))
-    await store.createSession(newSession('s-said'))
+    await store.sessions.create(newSession('s-title', { title: 'Quarterly harvest' }))
+    await store.sessions.create(newSession('s-said'))
     await store.commit({
       session_id: 's-said',
       events: [say('plant the HARVEST moon'), response('Done: sown.')],
     })
-    await store.createSession(newSession('s-tool'))
+    await store.sessions.create(newSession('s-tool'))
     await store.commit({
       session_id: 's-tool',
       events: [say('go'), called('c1', { path: 'barn/harvest.txt' })],
@@ -61,7 +61,7 @@ function defineWords({ open, kind }: Bench): void {
 
   test('a text must contain all words, and the last one may be a prefix', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s-both'))
+    await store.sessions.create(newSession('s-both'))
     await store.commit({ session_id: 's-both', events: [say('red barn'), say('blue door')] })
     expect(idsOf(await findWords(store, 'red barn'))).toEqual(['s-both'])
     expect(idsOf(await findWords(store, 'red door'))).toEqual([])
@@ -72,7 +72,7 @@ function defineWords({ open, kind }: Bench): void {
 
   test('case and accents are ignored, and scripts without spaces match within words', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s-words'))
+    await store.sessions.create(newSession('s-words'))
     await store.commit({
       session_id: 's-words',
       events: [say('Übung im CAFÉ: 設定ファイルを読む, don’t_stop')],
@@ -88,7 +88,7 @@ function defineWords({ open, kind }: Bench): void {
     for (const org_id of ['org_1', 'org_2'])
       for (const created_by of ['user_1', 'user_2']) {
         const id = `${org_id}-${created_by}`
-        await store.createSession(newSession(id, { org_id, created_by, title: 'treasure' }))
+        await store.sessions.create(newSession(id, { org_id, created_by, title: 'treasure' }))
         await store.commit({ session_id: id, events: [say('the treasure is buried')] })
       }
     for (const sort of SESSION_SORTS) {
@@ -105,7 +105,7 @@ function defineWords({ open, kind }: Bench): void {
     const { store, clock } = await open()
     const costs = [3, 1, 2, 2, 0, 5]
     for (const [at, cost] of costs.entries()) {
-      await store.createSession(newSession(`s-${at}`))
+      await store.sessions.create(newSession(`s-${at}`))
       clock.advance(1000)
       await store.commit({ session_id: `s-${at}`, events: [say('common'), response('word', { cost })] })
     }
@@ -130,7 +130,7 @@ function defineWords({ open, kind }: Bench): void {
           cursor = page.next_cursor
         }
         for (let cursor: string | null | undefined; cursor !== null;) {
-          const page = await store.listSessions({
+          const page = await store.sessions.list({
             org_id: 'org_1',
             sort,
             limit,
@@ -151,10 +151,10 @@ function defineWords({ open, kind }: Bench): void {
   test('filters apply in the search as in the listing', async () => {
     const { store, clock } = await open()
     const begun = clock.now()
-    await store.createSession(newSession('s-web', { agent: 'clerk' }))
+    await store.sessions.create(newSession('s-web', { agent: 'clerk' }))
     await store.commit({ session_id: 's-web', events: [say('common'), response('word', { cost: 2 })] })
     clock.advance(60_000)
-    await store.createSession(newSession('s-slack', { channel: 'slack' }))
+    await store.sessions.create(newSession('s-slack', { channel: 'slack' }))
     await store.commit({ session_id: 's-slack', events: [say('common'), complete()] })
     const filters: [SearchQuery | object, string[]][] = [
       [{ agent: ['clerk', 'nobody'] }, ['s-web']],
@@ -168,7 +168,7 @@ function defineWords({ open, kind }: Bench): void {
     ]
     for (const [filter, ids] of filters) {
       expect([filter, idsOf(await findWords(store, 'common', filter))]).toEqual([filter, ids])
-      const { sessions } = await store.listSessions({ org_id: 'org_1', limit: 9, ...filter })
+      const { sessions } = await store.sessions.list({ org_id: 'org_1', limit: 9, ...filter })
       expect([filter, sessions.map(({ id }) => id)]).toEqual([filter, ids])
     }
   })
@@ -176,7 +176,7 @@ function defineWords({ open, kind }: Bench): void {
   test('the index follows new commits, and a reopened store continues where it stopped', async () => {
     const { store, clock, place } = await open()
     const stop = store.search.follow()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [say('first words')] })
     const find = (from: LogStore, words: string) => from.search.find({ org_id: 'org_1', words, limit: 5 })
     await expect.poll(async () => idsOf(await find(store, 'first'))).toEqual(['s'])
@@ -200,7 +200,7 @@ function defineWords({ open, kind }: Bench): void {
     const { store, place, clock } = await open()
     const other = kind === 'shared' ? (await open({ place, clock })).store : store
     for (let n = 0; n < 20; n++) {
-      await store.createSession(newSession(`s-${n}`))
+      await store.sessions.create(newSession(`s-${n}`))
       await store.commit({
         session_id: `s-${n}`,
         events: [say('word'), response('yes', { input: 10, cost: 0.5 })],
@@ -214,9 +214,9 @@ function defineWords({ open, kind }: Bench): void {
 
   test('usage is summed by day and by agent, user or model, within one organisation', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s-1', { agent: 'clerk' }))
-    await store.createSession(newSession('s-2', { created_by: 'user_2' }))
-    await store.createSession(newSession('s-3', { org_id: 'org_2' }))
+    await store.sessions.create(newSession('s-1', { agent: 'clerk' }))
+    await store.sessions.create(newSession('s-2', { created_by: 'user_2' }))
+    await store.sessions.create(newSession('s-3', { org_id: 'org_2' }))
     for (const session_id of ['s-1', 's-2', 's-3'])
       await store.commit({ session_id, events: [say('go'), response('one', { cost: 1 })] })
     clock.advance(86_400_000)
@@ -254,11 +254,11 @@ export function defineSearching(bench: Bench): void {
 
   test('sessions are found by words of title, agent and id, in any case and at any age', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s-old', { title: 'Needle ALPHA' }))
-    await store.createSession(newSession('s-über', { title: 'Übung 50 % _fertig_' }))
-    for (let n = 0; n < 120; n++) await store.createSession(newSession(`s-${n}`, { title: `Hay ${n}` }))
-    await store.createSession(newSession('s-clerk', { agent: 'clerk' }))
-    await store.createSession(newSession('s-away', { org_id: 'org_2', title: 'Needle beta' }))
+    await store.sessions.create(newSession('s-old', { title: 'Needle ALPHA' }))
+    await store.sessions.create(newSession('s-über', { title: 'Übung 50 % _fertig_' }))
+    for (let n = 0; n < 120; n++) await store.sessions.create(newSession(`s-${n}`, { title: `Hay ${n}` }))
+    await store.sessions.create(newSession('s-clerk', { agent: 'clerk' }))
+    await store.sessions.create(newSession('s-away', { org_id: 'org_2', title: 'Needle beta' }))
     expect(await find(store, 'needle')).toEqual(['s-old'])
     expect(await find(store, ' alpha  NEEDLE ')).toEqual(['s-old'])
     expect(await find(store, 'needle beta')).toEqual([])
@@ -270,8 +270,8 @@ export function defineSearching(bench: Bench): void {
 
   test('the text is not interpreted as a pattern', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s-percent', { title: '50 % _done_ \\ 100' }))
-    await store.createSession(newSession('s-plain', { title: '50 done 100' }))
+    await store.sessions.create(newSession('s-percent', { title: '50 % _done_ \\ 100' }))
+    await store.sessions.create(newSession('s-plain', { title: '50 done 100' }))
     for (const text of ['%', '_', '\\', '_done_']) expect(await find(store, text)).toEqual(['s-percent'])
     expect(await find(store, "'")).toEqual([])
   })
@@ -279,20 +279,20 @@ export function defineSearching(bench: Bench): void {
   test('text results come in pages, newest first, each session once', async () => {
     const { store } = await open()
     for (let n = 0; n < 40; n++)
-      await store.createSession(newSession(`s-${n}`, { title: n % 3 === 0 ? 'this' : 'that' }))
+      await store.sessions.create(newSession(`s-${n}`, { title: n % 3 === 0 ? 'this' : 'that' }))
     const wanted = Array.from({ length: 14 }, (_, n) => `s-${39 - 3 * n}`)
     for (const limit of [1, 5, 14, 50]) expect(await find(store, 'this', limit)).toEqual(wanted)
   })
 
   test('one page searches a maximum number of sessions, and the next continues from there', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s-oldest', { title: 'needle' }))
+    await store.sessions.create(newSession('s-oldest', { title: 'needle' }))
     // No more at once than a busy Postgres accepts within the timeout of its clients.
     for (let from = 0; from < SEARCHED_AT_ONCE + 500; from += 100)
       await Promise.all(
-        Array.from({ length: 100 }, (_, n) => store.createSession(newSession(`s-${from + n}`))),
+        Array.from({ length: 100 }, (_, n) => store.sessions.create(newSession(`s-${from + n}`))),
       )
-    const first = await store.listSessions({ org_id: 'org_1', text: 'needle', limit: 50 })
+    const first = await store.sessions.list({ org_id: 'org_1', text: 'needle', limit: 50 })
     expect(first.sessions).toEqual([])
     expect(first.next_cursor).not.toBeNull()
     expect(await find(store, 'needle')).toEqual(['s-oldest'])

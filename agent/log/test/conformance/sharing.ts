@@ -14,7 +14,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
 
   test('32 writers of three processes on one session leave ids without a gap and atomic commits', async () => {
     const stores = await openThree()
-    await stores[0].createSession(newSession('s'))
+    await stores[0].sessions.create(newSession('s'))
     const answers = await Promise.all(
       Array.from({ length: 32 }, async (_, writer) => {
         const own: number[] = []
@@ -43,7 +43,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
   test('the schedule limit of an owner counts over all processes and sessions', async () => {
     const stores = await openThree()
     const names = Array.from({ length: 18 }, (_, at) => `s${at}`)
-    for (const name of names) await stores[0].createSession(newSession(name))
+    for (const name of names) await stores[0].sessions.create(newSession(name))
     const { org_id, created_by } = newSession('s0')
     const spec = { prompt: 'p', kind: 'once', timezone: 'UTC' } as unknown as NewSchedule['spec']
     const state = {} as NewSchedule['state']
@@ -64,13 +64,13 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
       ),
     )
     expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
-    expect((await stores[1].coordination.schedules({ org_id, limit: 50 })).schedules).toHaveLength(4)
+    expect((await stores[1].schedules.list({ org_id, limit: 50 })).schedules).toHaveLength(4)
   })
 
   test('batches over the same sessions in any order succeed in three processes', async () => {
     const stores = await openThree()
     const names = Array.from({ length: 12 }, (_, at) => `s${at}`)
-    for (const name of names) await stores[0].createSession(newSession(name))
+    for (const name of names) await stores[0].sessions.create(newSession(name))
     await Promise.all(
       stores.flatMap((store, at) =>
         Array.from({ length: 15 }, (_, round) => {
@@ -87,7 +87,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
 
   test('a tail in each process returns the whole log in order while all of them write', async () => {
     const stores = await openThree()
-    await stores[0].createSession(newSession('s'))
+    await stores[0].sessions.create(newSession('s'))
     const stop = new AbortController()
     const followed = Promise.all(
       [0, 1, 2, 0, 1, 2].map(async at => {
@@ -111,12 +111,12 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
 
   test('a commit of one process wakes the runners, readers and inbox watchers of another', async () => {
     const [here, there] = await openThree()
-    await here.createSession(newSession('s'))
+    await here.sessions.create(newSession('s'))
     const [work, grown, raised] = [once(), once(), once()]
-    there.watchWork(work.call)
-    there.watch('s', grown.call)
+    there.leases.watch(work.call)
+    there.events.watch('s', grown.call)
     const items: string[] = []
-    there.watchInbox('org_1', id => {
+    there.inbox.watch('org_1', id => {
       items.push(id)
       raised.call()
     })
@@ -138,27 +138,27 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
       ],
     })
     await Promise.all([work.called, grown.called, raised.called])
-    expect(ids(await there.read('s', 0, 10))).toEqual([1])
+    expect(ids(await there.events.read('s', 0, 10))).toEqual([1])
     expect(items).toEqual(['i'])
-    expect(await there.claim('w', 1, 60_000)).toMatchObject([{ session: { id: 's' } }])
+    expect(await there.leases.claim('w', 1, 60_000)).toMatchObject([{ session: { id: 's' } }])
   })
 
   test('an acknowledged commit is readable in every process at once', async () => {
     const [here, there] = await openThree()
-    await here.createSession(newSession('s'))
-    there.watch('s', () => undefined)
+    await here.sessions.create(newSession('s'))
+    there.events.watch('s', () => undefined)
     for (let round = 1; round <= 50; round += 1) {
       const { last_id } = await here.commit({ session_id: 's', events: [thought(String(round))] })
-      expect(ids(await there.read('s', last_id - 1, 10))).toEqual([last_id])
+      expect(ids(await there.events.read('s', last_id - 1, 10))).toEqual([last_id])
     }
   })
 
   test('a lease of one process is respected, revoked and fenced by the others', async () => {
     const [here, there] = await openThree()
     const { fence } = await claimOne(here, 's')
-    expect(await there.claim('w2', 10, 60_000)).toEqual([])
+    expect(await there.leases.claim('w2', 10, 60_000)).toEqual([])
     const lost = once()
-    here.watch('s', lost.call)
+    here.events.watch('s', lost.call)
     await there.commit({ session_id: 's', events: [response('stop')], revoke_lease: true })
     await lost.called
     await expect(
@@ -168,7 +168,7 @@ export function defineSharing({ open, makeUnopened }: Bench): void {
 
   test('one of many processes consumes a grant, answers an item or reserves a key', async () => {
     const stores = await openThree()
-    await stores[0].createSession(newSession('s'))
+    await stores[0].sessions.create(newSession('s'))
     await stores[0].commit({
       session_id: 's',
       events: [

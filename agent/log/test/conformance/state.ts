@@ -214,7 +214,7 @@ function take(step: Step, account: Account, id: string, session_id: string): Com
 /** Takes the steps in a new session, and compares after each; returns the states it passed. */
 async function walk(store: LogStore, session_id: string, steps: readonly Step[]): Promise<Set<SessionState>> {
   const seen = new Set<SessionState>()
-  await store.createSession(newSession(session_id, { org_id: session_id }))
+  await store.sessions.create(newSession(session_id, { org_id: session_id }))
   const account: Account = { status: 'active', due: false, open: [], saga: 'none', claim: null }
   try {
     for (const [at, step] of steps.entries()) {
@@ -252,7 +252,7 @@ async function compareInbox(
   state: SessionState,
   status: SessionStatus,
 ): Promise<void> {
-  const { items } = await store.listInbox({ org_id, status: ['pending'], limit: 100 })
+  const { items } = await store.inbox.list({ org_id, status: ['pending'], limit: 100 })
   const kinds = items
     .filter(({ payload }) => payload['action_type'] !== 'skill_proposal')
     .map(({ kind, session_id }) => (session_id === org_id ? kind : null))
@@ -272,7 +272,7 @@ async function tell(
 ): Promise<SessionState[]> {
   const told: SessionState[] = []
   if (step === 'claim') {
-    const [claim] = account.claim === null ? await store.claim(id, 1, 60_000) : []
+    const [claim] = account.claim === null ? await store.leases.claim(id, 1, 60_000) : []
     if (claim !== undefined) {
       account.claim = claim
       told.push(claim.session.state)
@@ -281,15 +281,15 @@ async function tell(
     const commit = take(step, account, id, session_id)
     if (commit !== null) told.push((await store.commit(commit)).session.state)
   }
-  const { state, status } = (await store.getSession(session_id))!
+  const { state, status } = (await store.sessions.get(session_id))!
   told.push(state)
   await compareInbox(store, session_id, state, status)
   // The rule is written once and SQL is generated from it: a listing by state must match the record.
   const all = { org_id: session_id, status: SESSION_STATUSES, limit: 10 }
   const others = SESSION_STATES.filter(other => other !== state)
-  expect((await store.listSessions({ ...all, state: [state] })).sessions).toHaveLength(1)
-  expect((await store.listSessions({ ...all, state: others })).sessions).toHaveLength(0)
-  const { sessions } = await store.listSessions({
+  expect((await store.sessions.list({ ...all, state: [state] })).sessions).toHaveLength(1)
+  expect((await store.sessions.list({ ...all, state: others })).sessions).toHaveLength(0)
+  const { sessions } = await store.sessions.list({
     org_id: session_id,
     status: SESSION_STATUSES,
     limit: 10,

@@ -38,7 +38,7 @@ export function defineTasks(bench: Bench): void {
     await act(add('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }))
     clock.advance(1000)
     await act(add('second', { after: ['first'] }))
-    expect(await store.coordination.tasks('root')).toEqual([
+    expect(await store.tasks.list('root')).toEqual([
       {
         ...task('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }),
         created_at: begun,
@@ -52,19 +52,19 @@ export function defineTasks(bench: Bench): void {
     clock.advance(1000)
     await act(move('first', ['running'], 'done', { state: { result: 'there it is' } }))
     await act(move('second', ['todo'], 'running', { attempt_count: 1 }))
-    expect(await store.coordination.task('first')).toMatchObject({
+    expect(await store.tasks.get('first')).toMatchObject({
       status: 'done',
       attempt_count: 2,
       state: { worker_id: 'w2', failed, result: 'there it is' },
       started_at: begun,
       ended_at: begun + 2000,
     })
-    expect(await store.coordination.task('second')).toMatchObject({
+    expect(await store.tasks.get('second')).toMatchObject({
       started_at: begun + 2000,
       ended_at: null,
     })
-    expect(await store.coordination.task('none')).toBeNull()
-    expect(await store.coordination.tasks('other')).toEqual([])
+    expect(await store.tasks.get('none')).toBeNull()
+    expect(await store.tasks.list('other')).toEqual([])
   })
 
   /** Promise 1.3: Of two concurrent transitions of a task, each store commits exactly one. */
@@ -77,7 +77,7 @@ export function defineTasks(bench: Bench): void {
     ])
     expect(moves.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(moves[1]).toMatchObject({ reason: { refusal: 'task_moved' } })
-    expect((await store.coordination.task('one'))?.status).toBe('done')
+    expect((await store.tasks.get('one'))?.status).toBe('done')
     expect(await readAll(store, 'root')).toHaveLength(2)
     await refused(
       store,
@@ -95,14 +95,14 @@ export function defineTasks(bench: Bench): void {
       { session_id: 'root', events: [], rows: [add('two'), move('one', ['running'], 'done')] },
       'task_moved',
     )
-    expect((await store.coordination.tasks('root')).map(({ task_id }) => task_id)).toEqual(['one'])
+    expect((await store.tasks.list('root')).map(({ task_id }) => task_id)).toEqual(['one'])
   })
 
   test('a decision on the tasks of a tree is rejected if one was added or moved since', async () => {
     const { store, act } = await openRoot(bench)
     await act(add('one'))
     for (const change of [add('two'), move('one', ['todo'], 'cancelled')]) {
-      const { version } = await store.coordination.tree('root')
+      const { version } = await store.links.tree('root')
       await act(change)
       await refused(
         store,
@@ -117,13 +117,13 @@ export function defineTasks(bench: Bench): void {
     const secret = `sk-ant-api03-${'a1B2'.repeat(8)}`
     await act(add('one', { goal: `use ${secret}`, plan: { context: secret } }))
     await act(move('one', ['todo'], 'done', { state: { result: `it was ${secret}` } }))
-    const found = await store.coordination.task('one')
+    const found = await store.tasks.get('one')
     expect(JSON.stringify(found)).not.toContain(secret)
     expect(found?.goal).toContain('[REDACTED]')
     expect(found?.state.result).toContain('[REDACTED]')
   })
 
-  test('spawnedSince counts the children of a tree after a given time', async () => {
+  test('links.countSince counts the children of a tree after a given time', async () => {
     const { store, clock } = await openRoot(bench)
     const { id: _, ...child } = newSession('any', { parent_id: 'root' })
     const spawn = (child_id: string) =>
@@ -152,9 +152,9 @@ export function defineTasks(bench: Bench): void {
     await spawn('a')
     clock.advance(1000)
     await spawn('b')
-    expect(await store.coordination.link('b')).toMatchObject({ kind: 'task', task_id: 'one', attempt: 1 })
-    expect(await store.coordination.spawnedSince('root', clock.now() - 1000)).toBe(1)
-    expect(await store.coordination.spawnedSince('root', clock.now() - 1001)).toBe(2)
-    expect(await store.coordination.spawnedSince('other', 0)).toBe(0)
+    expect(await store.links.get('b')).toMatchObject({ kind: 'task', task_id: 'one', attempt: 1 })
+    expect(await store.links.countSince('root', clock.now() - 1000)).toBe(1)
+    expect(await store.links.countSince('root', clock.now() - 1001)).toBe(2)
+    expect(await store.links.countSince('other', 0)).toBe(0)
   })
 }

@@ -70,7 +70,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
   async function plantTree() {
     const opened = await openStore()
     const { store, clock } = opened
-    for (const id of ['root', 'other']) await store.createSession(newSession(id))
+    for (const id of ['root', 'other']) await store.sessions.create(newSession(id))
     for (const child of [
       { child_id: 'a', parent_id: 'root', depth: 1 },
       { child_id: 'b', parent_id: 'root', depth: 1 },
@@ -85,7 +85,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
   test('descendants are listed newest first, from a root and from the middle, in pages', async () => {
     const { store } = await plantTree()
     const below = async (id: string, limit = 10, cursor?: string) => {
-      const page = await store.coordination.descendants(id, {
+      const page = await store.links.descendants(id, {
         limit,
         ...(cursor === undefined ? {} : { cursor }),
       })
@@ -105,12 +105,10 @@ export function defineFamilies({ open: openStore }: Bench): void {
       ['failed', []],
     ] as const)
       expect(
-        (await store.coordination.descendants('root', { status: [status], limit: 10 })).links.map(
-          l => l.child_id,
-        ),
+        (await store.links.descendants('root', { status: [status], limit: 10 })).links.map(l => l.child_id),
       ).toEqual(ids)
     for (const cursor of ['', 'x', '1.', "1.'", '.a'])
-      await expect(store.coordination.descendants('root', { limit: 1, cursor })).rejects.toMatchObject({
+      await expect(store.links.descendants('root', { limit: 1, cursor })).rejects.toMatchObject({
         code: 'invalid_cursor',
       })
   })
@@ -119,28 +117,28 @@ export function defineFamilies({ open: openStore }: Bench): void {
     const { store } = await plantTree()
     await settle(store, 'c', 0.1)
     await settle(store, 'a', 0.3)
-    expect(await store.coordination.sessionTrees(['c', 'root', 'other', 'a'])).toEqual([
+    expect(await store.links.trees(['c', 'root', 'other', 'a'])).toEqual([
       { root_id: 'root', depth: 2, open_children: 0, children_cost_usd: 0 },
       { root_id: 'root', depth: 0, open_children: 1, children_cost_usd: 0.3 },
       { root_id: 'other', depth: 0, open_children: 0, children_cost_usd: 0 },
       { root_id: 'root', depth: 1, open_children: 0, children_cost_usd: 0.1 },
     ])
-    expect(await store.coordination.sessionTrees([])).toEqual([])
+    expect(await store.links.trees([])).toEqual([])
   })
 
   test('an inbox item names the root of its session in every read', async () => {
     const { store } = await plantTree()
     for (const id of ['other', 'root', 'c']) await raise(store, id)
-    const rootOf = async (id: string) => (await store.getInboxItem(`of ${id}`))?.root_session_id
+    const rootOf = async (id: string) => (await store.inbox.get(`of ${id}`))?.root_session_id
     expect([await rootOf('other'), await rootOf('root'), await rootOf('c')]).toEqual([
       'other',
       'root',
       'root',
     ])
     expect(
-      (await store.listInbox({ org_id: 'org_1', limit: 10 })).items.map(item => item.root_session_id),
+      (await store.inbox.list({ org_id: 'org_1', limit: 10 })).items.map(item => item.root_session_id),
     ).toEqual(['root', 'root', 'other'])
-    expect((await store.markRead('of c'))?.root_session_id).toBe('root')
+    expect((await store.inbox.markRead('of c'))?.root_session_id).toBe('root')
     const answer = {
       session_id: 'c',
       events: [],
@@ -155,7 +153,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
     for (const id of ['other', 'root', 'b', 'c']) await raise(store, id)
     const listed = async (session_id: string, descendants?: true) =>
       (
-        await store.listInbox({
+        await store.inbox.list({
           org_id: 'org_1',
           session_id,
           limit: 10,
@@ -168,17 +166,17 @@ export function defineFamilies({ open: openStore }: Bench): void {
     expect(await listed('b', true)).toEqual(['b'])
     expect(await listed('other', true)).toEqual(['other'])
     expect(
-      (await store.listInbox({ org_id: 'org_2', session_id: 'root', descendants: true, limit: 10 })).items,
+      (await store.inbox.list({ org_id: 'org_2', session_id: 'root', descendants: true, limit: 10 })).items,
     ).toEqual([])
   })
 
   test('sessions and their last events are read by id, and missing ids are left out', async () => {
     const { store } = await plantTree()
-    expect((await store.getSessions(['c', 'nobody', 'root'])).map(({ id }) => id).toSorted()).toEqual([
+    expect((await store.sessions.getMany(['c', 'nobody', 'root'])).map(({ id }) => id).toSorted()).toEqual([
       'c',
       'root',
     ])
-    const last = await store.lastEvents(['root', 'c', 'other', 'nobody'])
+    const last = await store.events.last(['root', 'c', 'other', 'nobody'])
     expect([...last].map(([id, event]) => [id, event.id, event.type]).toSorted()).toEqual([
       ['c', 1, 'user.message'],
       ['root', 2, 'llm.thinking'],

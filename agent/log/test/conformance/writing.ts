@@ -25,7 +25,7 @@ import type { Bench } from './bench.ts'
 export function defineWriting({ open }: Bench): void {
   test('a commit assigns the next ids and one time, and its events read back as written', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const committed = await store.commit({
       session_id: 's',
       events: [say('one "quoted" \u2028 line'), thought('two')],
@@ -36,7 +36,7 @@ export function defineWriting({ open }: Bench): void {
       { id: 2, type: 'llm.thinking', created_at },
     ])
     expect(committed.last_id).toBe(2)
-    const [first] = await store.read('s', 0, 10)
+    const [first] = await store.events.read('s', 0, 10)
     expect(JSON.parse(first?.json ?? '')).toEqual({
       id: 1,
       session_id: 's',
@@ -49,7 +49,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('32 writers on one session leave ids without a gap, and atomic commits in the order of their answers', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const answers: number[] = []
     await Promise.all(
       Array.from({ length: 32 }, async (_, writer) => {
@@ -71,7 +71,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('a commit without events changes the row and no log', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const { events, last_id, session } = await store.commit({
       session_id: 's',
       events: [],
@@ -79,7 +79,7 @@ export function defineWriting({ open }: Bench): void {
     })
     expect({ events, last_id }).toEqual({ events: [], last_id: 0 })
     expect(session).toMatchObject({ title: 'New', model: 'big', status: 'archived' })
-    expect(await store.getSession('s')).toEqual(session)
+    expect(await store.sessions.get('s')).toEqual(session)
   })
 
   test('a commit to a missing session is rejected', async () => {
@@ -91,14 +91,16 @@ export function defineWriting({ open }: Bench): void {
 
   test('a second session with the same id is an error, and the first stays', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s', { title: 'first' }))
-    await expect(store.createSession(newSession('s', { title: 'second' }))).rejects.toThrow(/exists already/)
-    expect((await store.getSession('s'))?.title).toBe('first')
+    await store.sessions.create(newSession('s', { title: 'first' }))
+    await expect(store.sessions.create(newSession('s', { title: 'second' }))).rejects.toThrow(
+      /exists already/,
+    )
+    expect((await store.sessions.get('s'))?.title).toBe('first')
   })
 
   test('a rejected guard rolls back its own commit and no other of the same batch', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const settled = await Promise.allSettled([
       store.commit({ session_id: 's', events: [thought('kept')] }),
       store.commit({
@@ -120,7 +122,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('rows before the rejected one are rolled back with it', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await refused(
       store,
       {
@@ -140,14 +142,14 @@ export function defineWriting({ open }: Bench): void {
       },
       'already_answered',
     )
-    expect(await store.findGrant('s', 't', 'h')).toBeNull()
+    expect(await store.grants.find('s', 't', 'h')).toBeNull()
     expect((await store.commit({ session_id: 's', events: [say('y')] })).last_id).toBe(1)
     expect(await store.check()).toEqual([])
   })
 
   test('expect_status rejects another status and returns the current session', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [pause()], expect_status: ['active'] })
     const refusal = await refused(
       store,
@@ -175,7 +177,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('a generated title does not replace a title that a user set', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const name = (title: string, expect_title: string | null, provisional = false): Commit => ({
       session_id: 's',
       events: [titled(title, provisional)],
@@ -183,26 +185,26 @@ export function defineWriting({ open }: Bench): void {
     })
     await store.commit(name('begun', null, true))
     await refused(store, name('found', null), 'has_title')
-    expect((await store.getSession('s'))?.title).toBe('begun')
+    expect((await store.sessions.get('s'))?.title).toBe('begun')
     await store.commit(name('begun better', 'begun', true))
     await refused(store, name('found too late', 'begun'), 'has_title')
     // A user sets it, and it equals the provisional one.
     await store.commit({ session_id: 's', events: [titled('begun better')] })
     await refused(store, name('found', 'begun better'), 'has_title')
-    expect((await store.getSession('s'))?.title).toBe('begun better')
+    expect((await store.sessions.get('s'))?.title).toBe('begun better')
     expect(await store.check()).toEqual([])
   })
 
   /** Promise 4.13: On each store a session records whether any of its calls had no known rate. */
   test('an unpriced call marks its own session and no other', async () => {
     const { store } = await open()
-    for (const id of ['priced', 'unpriced', 'new']) await store.createSession(newSession(id))
+    for (const id of ['priced', 'unpriced', 'new']) await store.sessions.create(newSession(id))
     await store.commit({ session_id: 'priced', events: [response('a', { cost: 0.5 })] })
     await store.commit({ session_id: 'unpriced', events: [response('a', { cost: 0.5 })] })
     await store.commit({ session_id: 'unpriced', events: [response('b', { unpriced: true })] })
     await store.commit({ session_id: 'unpriced', events: [response('c', { cost: 0.5 })] })
     const told = async () =>
-      (await store.getSessions(['priced', 'unpriced', 'new'])).map(({ id, unpriced, cost_usd }) => [
+      (await store.sessions.getMany(['priced', 'unpriced', 'new'])).map(({ id, unpriced, cost_usd }) => [
         id,
         unpriced,
         cost_usd,
@@ -217,7 +219,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('reopen is written first if the session has ended, and not at all otherwise', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const open1 = await store.commit({ session_id: 's', reopen: resume(), events: [say('first')] })
     expect(open1.events.map(event => event.type)).toEqual(['user.message'])
     await store.commit({ session_id: 's', events: [complete()] })
@@ -241,7 +243,7 @@ export function defineWriting({ open }: Bench): void {
     })
     expect(again.events).toMatchObject([{ id: 4, type: 'user.message' }])
     expect(again.session.status).toBe('active')
-    expect((await store.getInboxItem('item'))?.source_event_id).toBe(4)
+    expect((await store.inbox.get('item'))?.source_event_id).toBe(4)
     await store.commit({ session_id: 's', events: [fail()] })
     await store.commit({ session_id: 's', reopen: resume(), events: [say('third')] })
     expect((await readAll(store, 's')).map(event => event.type)).toEqual([
@@ -257,7 +259,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('a paused session stores a message and stays paused', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [pause()] })
     const { session } = await store.commit({ session_id: 's', reopen: resume(), events: [say('later')] })
     expect(session).toMatchObject({ status: 'paused', last_event_id: 2 })
@@ -265,7 +267,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('columns of the session change with their events', async () => {
     const { store, clock } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     clock.advance(5000)
     await store.commit({
       session_id: 's',
@@ -290,12 +292,12 @@ export function defineWriting({ open }: Bench): void {
       updated_at: clock.now(),
       created_at: clock.now() - 5000,
     })
-    expect(await store.getSession('s')).toEqual(session)
+    expect(await store.sessions.get('s')).toEqual(session)
   })
 
   test('an archived session stays archived, whatever is committed later', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     await store.commit({ session_id: 's', events: [], set: { status: 'archived' } })
     const { session } = await store.commit({ session_id: 's', events: [complete()] })
     expect(session.status).toBe('archived')
@@ -303,7 +305,7 @@ export function defineWriting({ open }: Bench): void {
 
   test('events, titles, channels, inbox items and artifacts are redacted before they are stored', async () => {
     const { store } = await open({ redact: json => json.replaceAll('hunter22', '[gone]') })
-    await store.createSession(
+    await store.sessions.create(
       newSession('s', { title: 'about hunter22', channel: 'of hunter22', config: { note: 'hunter22' } }),
     )
     const { session } = await store.commit({
@@ -335,18 +337,18 @@ export function defineWriting({ open }: Bench): void {
     const stored = JSON.stringify([
       session,
       await readAll(store, 's'),
-      await store.getInboxItem('i'),
-      await store.getArtifact('s', 'a'),
-      await store.getSession('s'),
+      await store.inbox.get('i'),
+      await store.artifacts.get('s', 'a'),
+      await store.sessions.get('s'),
     ])
     expect(stored).not.toContain('hunter22')
     expect(stored.match(/\[gone\]/g)?.length).toBeGreaterThanOrEqual(9)
-    expect((await store.getSession('s'))?.channel).toBe('of [gone]')
+    expect((await store.sessions.get('s'))?.channel).toBe('of [gone]')
   })
 
   test('redaction of arguments removes only the secret itself, in the call, the answer and the inbox item', async () => {
     const { store } = await open()
-    await store.createSession(newSession('s'))
+    await store.sessions.create(newSession('s'))
     const command = ': -----BEGIN X PRIVATE KEY-----; touch hidden; echo sk-abcdefghijklmnopqrstuvwx > key'
     const shown = ': -----BEGIN X PRIVATE KEY-----; touch hidden; echo [REDACTED] > key'
     await store.commit({
@@ -373,7 +375,7 @@ export function defineWriting({ open }: Bench): void {
     expect(data[1]).toMatchObject({
       message: { tool_calls: [{ function: { arguments: JSON.stringify({ command: shown }) } }] },
     })
-    const item = await store.getInboxItem('gate')
+    const item = await store.inbox.get('gate')
     expect(item?.payload).toEqual({ command: shown })
     expect(item?.body).toBe(shown)
   })

@@ -40,8 +40,8 @@ let texts: string[] = []
 beforeAll(async () => {
   const live = join(root, 'live')
   const store = await openSqliteStore({ dir: live, now: clock.now, monotonic: clock.monotonic })
-  await store.createSession(newSession('s'))
-  await store.createSession(newSession('quiet'))
+  await store.sessions.create(newSession('s'))
+  await store.sessions.create(newSession('quiet'))
   await store.commit({ session_id: 'quiet', events: [thought('first')] })
   for (let n = 0; n < COMMITS; n++) {
     clock.advance(1000)
@@ -104,7 +104,7 @@ async function judge(dir: string): Promise<string[]> {
       left.some(({ json }, at) => json !== texts[at]),
       'what is left is not a beginning',
     )
-    const gone = (await store.getSession('s')) === null
+    const gone = (await store.sessions.get('s')) === null
     if (gone) {
       wrong(!told[0]?.includes('a new store is created'), `told: ${told[0]}`)
       return problems
@@ -117,19 +117,19 @@ async function judge(dir: string): Promise<string[]> {
         `told: ${told[0]}`,
       )
     }
-    const last = (await store.getSession('s'))?.last_event_id ?? 0
+    const last = (await store.sessions.get('s'))?.last_event_id ?? 0
     wrong(missing > 0 && last <= COMMITS, 'ids go on among the lost ones')
     for (const cursor of [left.length, last, COMMITS + 1000])
-      wrong((await store.lostAt('s', cursor)) !== null, `cursor ${cursor} counts as lost`)
+      wrong((await store.events.lostAt('s', cursor)) !== null, `cursor ${cursor} counts as lost`)
     for (const cursor of missing > 0 ? upTo(COMMITS).slice(left.length) : [])
       wrong(
-        (await store.lostAt('s', cursor))?.after_id !== left.length,
+        (await store.events.lostAt('s', cursor))?.after_id !== left.length,
         `cursor ${cursor} is not known as lost`,
       )
     const { last_id } = await store.commit({ session_id: 's', events: [thought('on'), thought('and on')] })
     wrong(last_id !== last + 2, `the next ids are up to ${last_id}, after ${last}`)
     wrong(
-      ids(await store.read('s', last, 10)).join() !== `${last + 1},${last + 2}`,
+      ids(await store.events.read('s', last, 10)).join() !== `${last + 1},${last + 2}`,
       'what is new is not read',
     )
     wrong((await readAll(store, 's')).length !== left.length + 2, 'reading over the gap')
@@ -226,7 +226,7 @@ test('a second loss is reported separately, and readers of either are detected',
   truncateSync(wal, halfOfTheCommits())
   const first = await open(dir)
   const left = (await readAll(first.store, 's')).length
-  const from = (await first.store.getSession('s'))?.last_event_id ?? 0
+  const from = (await first.store.sessions.get('s'))?.last_event_id ?? 0
   cpSync(dir, join(root, 'before-second'), { recursive: true })
   await first.store.commit({ session_id: 's', events: [thought('a'), thought('b')] })
   await first.store.close()
@@ -235,8 +235,8 @@ test('a second loss is reported separately, and readers of either are detected',
   writeFileSync(second.mark, mark)
   const { store, told } = await open(second.dir)
   expect(told).toEqual([expect.stringContaining('error: 2 records')])
-  expect(await store.lostAt('s', left + 1)).toEqual({ after_id: left, last_id: left + COMMITS - left })
-  expect(await store.lostAt('s', from + 1)).toEqual({ after_id: from, last_id: from + 2 })
+  expect(await store.events.lostAt('s', left + 1)).toEqual({ after_id: left, last_id: left + COMMITS - left })
+  expect(await store.events.lostAt('s', from + 1)).toEqual({ after_id: from, last_id: from + 2 })
   expect((await store.commit({ session_id: 's', events: [thought('c')] })).last_id).toBeGreaterThan(from + 2)
   expect(await store.check()).toEqual([])
   expect(readLosses(second.dir).past).toHaveLength(2)
@@ -247,15 +247,15 @@ test('a second loss is reported separately, and readers of either are detected',
 test('a loss discards the snapshots, because their events may be gone', async () => {
   const { dir } = copyOf(killed)
   const { store } = await open(dir)
-  await store.saveSnapshot('quiet', { version: 'v', last_id: 1, body: '{}' })
-  expect(await store.readSnapshot('quiet', 'v')).not.toBeNull()
+  await store.snapshots.save('quiet', { version: 'v', last_id: 1, body: '{}' })
+  expect(await store.snapshots.read('quiet', 'v')).not.toBeNull()
   const before = copyOf(dir)
   await store.commit({ session_id: 's', events: [thought('a'), thought('b')] })
   await store.close()
   writeFileSync(before.mark, readFileSync(join(dir, 'cairn.mark')))
   const { store: after, told } = await open(before.dir)
   expect(told).toEqual([expect.stringContaining('error: 2 records')])
-  expect(await after.readSnapshot('quiet', 'v')).toBeNull()
+  expect(await after.snapshots.read('quiet', 'v')).toBeNull()
   await after.close()
 })
 
@@ -283,7 +283,7 @@ test('a missing database is reported, and a new store is created', async () => {
       `is missing or empty, so a new store is created. cairn.mark beside it counts ${COMMITS + 1} records`,
     ),
   ])
-  await store.createSession(newSession('s'))
+  await store.sessions.create(newSession('s'))
   expect((await store.commit({ session_id: 's', events: [thought('anew')] })).last_id).toBe(1)
   await store.close()
 })

@@ -21,7 +21,7 @@ export async function expireChangedGates(
 ): Promise<number> {
   let expired = 0
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listPendingGates(cursor)
+    const page = await store.inbox.listPendingGates(cursor)
     for (const { id, session_id, payload } of page.items) {
       const { tool_name, tool_call_id, definition_hash } = payload as EventData<'inbox.governance_gate'>
       const current = definitions.get(tool_name)

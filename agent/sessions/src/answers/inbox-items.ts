@@ -226,11 +226,11 @@ export async function acknowledgeInbox(deps: Deps, itemId: string, principal: Pr
 /** Marks an item as read; its status does not change. */
 export async function readInbox({ store }: Deps, itemId: string, principal: Principal): Promise<InboxItem> {
   const item = await findInboxItem(store, principal, itemId)
-  return (await store.markRead(item.id)) ?? shownItem(item)
+  return (await store.inbox.markRead(item.id)) ?? shownItem(item)
 }
 
 async function reread({ store }: Deps, itemId: string): Promise<InboxItem> {
-  const item = await store.getInboxItem(itemId)
+  const item = await store.inbox.get(itemId)
   if (!item) throw new Error(`[inbox] item ${itemId} disappeared within its own commit`)
   return shownItem(item)
 }

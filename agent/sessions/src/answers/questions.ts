@@ -64,7 +64,7 @@ async function findQuestion(
   callId: string,
 ): Promise<Asked | null> {
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({
+    const page = await store.inbox.list({
       org_id,
       session_id,
       kind: ['input_required'],

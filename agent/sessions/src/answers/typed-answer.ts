@@ -14,7 +14,7 @@ export async function openQuestions(
   { org_id }: Pick<Principal, 'org_id'>,
   session_id: string,
 ): Promise<OpenQuestion[]> {
-  const { items } = await store.listInbox({
+  const { items } = await store.inbox.list({
     org_id,
     session_id,
     kind: ['input_required'],

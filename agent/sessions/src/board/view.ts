@@ -5,9 +5,8 @@ import { isLive } from './board.ts'
 import type { Deps } from '../deps.ts'
 
 export async function viewBoard({ store, now }: Deps, sessionId: string): Promise<BoardView> {
-  const { coordination } = store
-  const group_id = (await coordination.link(sessionId))?.root_id ?? sessionId
-  const { last_seq, notes } = await coordination.board(group_id)
+  const group_id = (await store.links.get(sessionId))?.root_id ?? sessionId
+  const { last_seq, notes } = await store.board.read(group_id)
   const stamp = (ms: number): string => new Date(ms).toISOString()
   return {
     group_id,

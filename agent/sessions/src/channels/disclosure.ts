@@ -76,7 +76,7 @@ async function findConfirmed(
   { level, principal_user_id, visitor_id }: EventData<'disclosure.confirmed'>,
 ): Promise<EventId | null> {
   for (let after: EventId | undefined = 0; after !== undefined;) {
-    const page: StoredEvent[] = await store.read(sessionId, after, CONFIRMED_AT_ONCE, [
+    const page: StoredEvent[] = await store.events.read(sessionId, after, CONFIRMED_AT_ONCE, [
       'disclosure.confirmed',
     ])
     for (const { json } of page) {
@@ -102,7 +102,7 @@ export async function requireConfirmed(
   principal: Principal,
 ): Promise<void> {
   if (principal.kind !== 'user') return
-  if ((await store.read(sessionId, 0, 1, ['disclosure.confirmed'])).length > 0) return
+  if ((await store.events.read(sessionId, 0, 1, ['disclosure.confirmed'])).length > 0) return
   throw new AppError(
     'disclosure_required',
     'Confirm the AI disclosure of this session first: POST /v1/sessions/{id}/confirm-disclosure, ' +

@@ -44,7 +44,7 @@ export const codeRunResult = (data: EventData<'code.run_result'>): EventWithRows
 
 /** The session's run without a result. */
 export async function findLiveRun(store: Store, sessionId: string): Promise<CodeRun | null> {
-  const [newest] = await store.coordination.codeRuns(sessionId, 1)
+  const [newest] = await store.codeRuns.list(sessionId, 1)
   return newest === undefined || newest.state === 'done' ? null : newest
 }
 
@@ -55,7 +55,7 @@ export async function closeGates(
   run_id: string,
   decision: string,
 ): Promise<RowChange[]> {
-  const { items } = await store.listInbox({
+  const { items } = await store.inbox.list({
     org_id: session.org_id,
     session_id: session.id,
     kind: ['governance_gate'],

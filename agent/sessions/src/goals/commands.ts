@@ -54,7 +54,7 @@ export async function defineOutcomes(
       states: { goal, mission },
       seen,
     } = await readFolded(deps.store, sessionId)
-    const parent_id = (await deps.store.getSession(sessionId))?.parent_id ?? null
+    const parent_id = (await deps.store.sessions.get(sessionId))?.parent_id ?? null
     if (parent_id !== null)
       throw new AppError(
         'wrong_state',

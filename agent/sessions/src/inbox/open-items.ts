@@ -12,7 +12,7 @@ export async function findOpenGate(
   arguments_hash: string,
 ): Promise<string | null> {
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({
+    const page = await store.inbox.list({
       org_id,
       session_id: id,
       kind: ['governance_gate'],
@@ -25,7 +25,7 @@ export async function findOpenGate(
       // Listings omit the hash.
       if (
         gate.tool_name === tool &&
-        (await store.getInboxItem(item))?.private['arguments_hash'] === arguments_hash
+        (await store.inbox.get(item))?.private['arguments_hash'] === arguments_hash
       )
         return gate.tool_call_id
     }
@@ -37,7 +37,7 @@ export async function findOpenGate(
 type Of = Pick<SessionRow, 'id' | 'org_id'>
 
 const pending = async (store: Deps['store'], { id, org_id }: Of, kind: InboxKind): Promise<InboxItem[]> =>
-  (await store.listInbox({ org_id, session_id: id, kind: [kind], status: ['pending'], limit: 100 })).items
+  (await store.inbox.list({ org_id, session_id: id, kind: [kind], status: ['pending'], limit: 100 })).items
 
 /** Unacknowledged check-ins of a session; the next one replaces them. */
 export const openCheckIns = async (store: Deps['store'], session: Of): Promise<string[]> =>

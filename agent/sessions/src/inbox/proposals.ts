@@ -23,7 +23,7 @@ export async function listProposals(
 ): Promise<DecidedProposal[]> {
   const found: DecidedProposal[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({
+    const page = await store.inbox.list({
       org_id,
       created_by,
       kind: ['action_required'],

@@ -37,7 +37,7 @@ export async function archiveSession(deps: Deps, archived: SessionRow): Promise<
 async function archiveRuns(deps: Deps, { id, org_id }: SessionRow): Promise<void> {
   const runs = { org_id, parent_id: id, channel: ['scheduled'], limit: RUNS_AT_ONCE }
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await deps.store.listSessions(cursor === undefined ? runs : { ...runs, cursor })
+    const page = await deps.store.sessions.list(cursor === undefined ? runs : { ...runs, cursor })
     await Promise.all(page.sessions.map(run => archiveSession(deps, run)))
     cursor = page.next_cursor
   }
@@ -54,7 +54,7 @@ export async function composeArchive(deps: Deps, tree: TreeSnapshot): Promise<Co
       set: { status: 'archived' },
     }),
     archiveClosed(deps, tree),
-    link === null ? deps.store.coordination.missionOf(session.id) : null,
+    link === null ? deps.store.missions.current(session.id) : null,
   ])
   const cancelled = mission === null ? null : cancelledWithSession(mission)
   const isStopped = session.status === 'active' || ended.child !== null
@@ -100,7 +100,7 @@ async function listDescendants({ store }: Pick<Deps, 'store'>, parent: SessionRo
   const found: SessionRow[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
     const children = { org_id: parent.org_id, parent_id: parent.id, limit: 100 }
-    const page = await store.listSessions(cursor === undefined ? children : { ...children, cursor })
+    const page = await store.sessions.list(cursor === undefined ? children : { ...children, cursor })
     found.push(...page.sessions)
     cursor = page.next_cursor
   }

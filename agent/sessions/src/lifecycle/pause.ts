@@ -71,7 +71,7 @@ const continueSession = (
 async function refuseUnderPause(deps: Deps, link: Link | null): Promise<void> {
   if (link === null || link.status !== 'open' || link.kind === 'run') return
   const { parent_id } = link
-  const isPaused = (await deps.store.getSession(parent_id))?.status === 'paused'
+  const isPaused = (await deps.store.sessions.get(parent_id))?.status === 'paused'
   if (!isPaused && !(await hasPausedMission(deps, parent_id))) return
   throw new AppError(
     'wrong_state',
@@ -82,4 +82,4 @@ async function refuseUnderPause(deps: Deps, link: Link | null): Promise<void> {
 }
 
 const hasPausedMission = async ({ store }: Deps, sessionId: string): Promise<boolean> =>
-  (await store.coordination.missionOf(sessionId))?.status === 'paused'
+  (await store.missions.current(sessionId))?.status === 'paused'

@@ -73,14 +73,14 @@ async function hasWorkToStop(deps: Deps, { session, link, descendants }: TreeSna
   if (waiting_on === 'action' && (await hasActionToStop(deps, session))) return true
   const [run, mission] = await Promise.all([
     findLiveRun(deps.store, id),
-    link === null ? deps.store.coordination.missionOf(id) : null,
+    link === null ? deps.store.missions.current(id) : null,
   ])
   return run !== null || mission?.status === 'active'
 }
 
 /** True if there is an open action that a stop would expire. */
 async function hasActionToStop({ store }: Deps, { id, org_id }: SessionRow): Promise<boolean> {
-  const { items } = await store.listInbox({
+  const { items } = await store.inbox.list({
     org_id,
     session_id: id,
     kind: ['action_required'],
@@ -104,7 +104,7 @@ export async function composeStop(
   message?: EventDraft,
 ): Promise<Commit> {
   const { session, link, descendants } = tree
-  const mission = link === null ? await deps.store.coordination.missionOf(session.id) : null
+  const mission = link === null ? await deps.store.missions.current(session.id) : null
   const error = `The worker was stopped: ${reason}.`
   const ended =
     mission?.status === 'active'

@@ -36,7 +36,7 @@ export async function giveFeedback(
   { store }: Deps,
   given: GiveFeedback,
 ): Promise<{ event_id: EventId; event_type: RatingType; source: 'user' | 'judge' }> {
-  const [stored] = await store.read(given.session_id, given.event_id - 1, 1)
+  const [stored] = await store.events.read(given.session_id, given.event_id - 1, 1)
   if (!stored || stored.id !== given.event_id)
     throw new AppError('not_found', `Event ${given.event_id} not found in this session.`)
   const draft = rate(decodeEvent(stored.json), given)

@@ -150,7 +150,12 @@ export async function findRequest(
   requestKey: string,
 ): Promise<{ id: EventId; type: EventType } | null> {
   for (let after: EventId | undefined = 0; after !== undefined;) {
-    const page: StoredEvent[] = await store.read(sessionId, after, REQUESTS_AT_ONCE, typesWith('wakes'))
+    const page: StoredEvent[] = await store.events.read(
+      sessionId,
+      after,
+      REQUESTS_AT_ONCE,
+      typesWith('wakes'),
+    )
     for (const { json } of page) {
       const event = decodeEvent(json)
       if ('request_key' in event.data && event.data.request_key === requestKey) return event

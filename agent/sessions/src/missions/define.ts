@@ -134,7 +134,7 @@ export function composeMission(
 export async function defineMission(deps: Deps, sessionId: string, input: MissionInput): Promise<Mission> {
   const mission_id = deps.newId()
   for (;;) {
-    const session = await deps.store.getSession(sessionId)
+    const session = await deps.store.sessions.get(sessionId)
     if (session === null) throw new AppError('not_found', `Session ${sessionId} not found.`)
     const { states, seen } = await readFolded(deps.store, sessionId)
     const obstacle = missionObstacle(session, states)
@@ -160,7 +160,7 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
 }
 
 export async function readMission({ store }: Pick<Deps, 'store'>, missionId: string): Promise<Mission> {
-  const mission = await store.coordination.mission(missionId)
+  const mission = await store.missions.get(missionId)
   if (mission === null) throw new AppError('not_found', `Mission ${missionId} not found.`)
   return mission
 }

@@ -7,7 +7,7 @@ import { readFolded } from '../read-folded.ts'
 
 /** The mission; throws not_found if it does not exist or the principal may not see it. */
 export async function findMission(store: LogStore, principal: Principal, id: string): Promise<Mission> {
-  const mission = await store.coordination.mission(id)
+  const mission = await store.missions.get(id)
   if (mission === null || !mayAccess(principal, mission))
     throw new AppError('not_found', `Mission ${id} not found.`)
   return mission
@@ -39,9 +39,9 @@ export function shownMission(mission: Mission, now: number): MissionView {
 export async function viewMission(store: LogStore, mission: Mission, now: number): Promise<MissionDetail> {
   const { session_id, mission_id } = mission
   const [session, { states }, links] = await Promise.all([
-    store.getSession(session_id),
+    store.sessions.get(session_id),
     readFolded(store, session_id),
-    store.coordination.children(session_id, { open: true }),
+    store.links.children(session_id, { open: true }),
   ])
   const shown = shownMission(mission, now)
   // The fold holds a later mission of the session.

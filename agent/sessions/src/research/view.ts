@@ -3,7 +3,7 @@ import type { LogStore, Mission } from '@cairn/log'
 import { AppError, type BranchView, type ResearchView } from '@cairn/protocol'
 import { parentKeyOf } from '@cairn/state'
 
-export async function viewResearch({ coordination }: LogStore, mission: Mission): Promise<ResearchView> {
+export async function viewResearch(store: LogStore, mission: Mission): Promise<ResearchView> {
   const { mission_id, session_id, definition, state } = mission
   const settings = definition.research
   if (settings === undefined)
@@ -12,11 +12,11 @@ export async function viewResearch({ coordination }: LogStore, mission: Mission)
       `Mission ${mission_id} is not a research mission: it has no branches and sources.`,
     )
   const [branches, sources] = await Promise.all([
-    coordination.branches(mission_id),
-    coordination.sources(mission_id),
+    store.research.branches(mission_id),
+    store.research.sources(mission_id),
   ])
   const links = new Map(
-    (await Promise.all(branches.map(({ worker_id }) => coordination.link(worker_id)))).flatMap(link =>
+    (await Promise.all(branches.map(({ worker_id }) => store.links.get(worker_id)))).flatMap(link =>
       link === null ? [] : [[link.child_id, link.status] as const],
     ),
   )

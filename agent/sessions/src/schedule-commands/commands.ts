@@ -28,7 +28,7 @@ async function change(
 ): Promise<StoreSchedule> {
   for (let tries = 1; ; tries++) {
     const row = await readSchedule(deps, id)
-    const parent = await deps.store.getSession(row.session_id)
+    const parent = await deps.store.sessions.get(row.session_id)
     const requested = parent === null ? null : decide(row, parent)
     if (parent === null || requested === null) return row
     const { rows, ...composed } = await compose(deps, parent, row, requested.decision, requested.spec)
@@ -145,7 +145,7 @@ export const changeSchedule = (
 /** For a session that is about to be archived. */
 export async function endSchedules(deps: Deps, session: SessionRow): Promise<void> {
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await deps.store.coordination.schedules({
+    const page = await deps.store.schedules.list({
       org_id: session.org_id,
       session_id: session.id,
       status: ['active', 'paused'],

@@ -5,7 +5,7 @@ import { findSession } from '../access.ts'
 import type { Deps } from '../deps.ts'
 
 export async function readSchedule({ store }: Pick<Deps, 'store'>, id: string): Promise<StoreSchedule> {
-  const row = await store.coordination.schedule(id)
+  const row = await store.schedules.get(id)
   if (row === null) throw new AppError('not_found', `Schedule ${id} not found.`)
   return row
 }
@@ -17,7 +17,7 @@ export async function findSchedule(
   id: string,
 ): Promise<StoreSchedule> {
   const row = await readSchedule({ store }, id)
-  const session = await store.getSession(row.session_id)
+  const session = await store.sessions.get(row.session_id)
   if (session === null) throw new AppError('not_found', `Schedule ${id} not found.`)
   await findSession(store, principal, row.session_id).catch((error: unknown) => {
     throw error instanceof AppError ? new AppError('not_found', `Schedule ${id} not found.`) : error

@@ -14,8 +14,8 @@ export async function composeSchedule(
   const fire: RowChange = { do: 'timer.fire', id, claim }
   const { store } = deps
   const [row, parent] = await Promise.all([
-    store.coordination.schedule(String(data['id'])),
-    store.getSession(session_id),
+    store.schedules.get(String(data['id'])),
+    store.sessions.get(session_id),
   ])
   if (row === null || parent === null) return { events: [], rows: [fire] }
   const decision = decideDue(scheduleOf(row), claimed_at, {

@@ -69,7 +69,7 @@ export async function composeCancel(
     const { parent_events, rows, parts, cancelled } = end
     return { events: parent_events, rows, also: parts, cancelled: [task_id, ...cancelled] }
   }
-  const { version } = await deps.store.coordination.tree(root_id)
+  const { version } = await deps.store.links.tree(root_id)
   const next = await followUpTasks(deps, { parent_id: owner_id, root_id }, [], {
     task_id,
     as: 'cancelled',
@@ -86,7 +86,7 @@ export async function composeCancel(
 
 /** The task; throws not_found if it does not exist or the principal may not see its session. */
 export async function findTask(store: LogStore, principal: Principal, taskId: string): Promise<Task> {
-  const task = await store.coordination.task(taskId)
+  const task = await store.tasks.get(taskId)
   const missing = new AppError('not_found', `Task ${taskId.slice(0, 128)} not found.`)
   if (task === null) throw missing
   try {
@@ -112,7 +112,7 @@ export async function unblockTask(
     await store.commit({ session_id: task.owner_id, events: [], rows: [...item, ...rows], also })
   } catch (error) {
     if (!(error instanceof CommitRefused)) throw error
-    const now = await store.coordination.task(task.task_id)
+    const now = await store.tasks.get(task.task_id)
     if (now !== null && now.status !== 'blocked') throw notBlocked(now)
     throw refusedAs('unblock a task of', task.owner_id, error)
   }
@@ -126,7 +126,7 @@ export async function cancelTask(
   principal: Principal,
 ): Promise<void> {
   await commitTree(deps, 'cancel a task of', owner_id, async () => {
-    const task = await deps.store.coordination.task(task_id)
+    const task = await deps.store.tasks.get(task_id)
     const composed = task === null ? null : await composeCancel(deps, task, reason, deciderOf(principal))
     if (task === null || composed === null) throw isOver(task_id, task)
     const { events, rows, also, cancelled } = composed
@@ -190,7 +190,7 @@ export function describeTaskStatus({ status, state: { decided_by, error } }: Tas
 
 /** The tasks of a session as the API shows them. */
 export async function listTasks(store: LogStore, session: Pick<SessionRow, 'id'>): Promise<TaskView[]> {
-  const tasks = await store.coordination.tasks(session.id)
+  const tasks = await store.tasks.list(session.id)
   return Promise.all(tasks.map(task => viewTask(store, task)))
 }
 
@@ -198,7 +198,7 @@ const stamp = (ms: number | null): string | null => (ms === null ? null : new Da
 
 export async function viewTask(store: LogStore, task: Task): Promise<TaskView> {
   const { state } = task
-  const worker = state.worker_id === undefined ? null : await store.getSession(state.worker_id)
+  const worker = state.worker_id === undefined ? null : await store.sessions.get(state.worker_id)
   // No runner has claimed it yet: none of its log has been handled.
   const isWaiting = worker !== null && worker.cursor === 0 && worker.lease === null
   return {

@@ -58,13 +58,13 @@ export async function reportOf(
 ): Promise<ChildReport> {
   const fold = startFold()
   for (let after = 0; ;) {
-    const page = await store.read(child.id, after, PAGE, READ)
+    const page = await store.events.read(child.id, after, PAGE, READ)
     for (const { json } of page) foldEvent(fold, decodeEvent(json))
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) break
     after = last.id
   }
-  const below = await store.coordination.children(child.id)
+  const below = await store.links.children(child.id)
   const sum = (of: (link: Link) => number): number => below.reduce((total, each) => total + of(each), 0)
   const { completed, answer, iterations, files } = fold
   return {
@@ -78,7 +78,7 @@ export async function reportOf(
     files_written: [...files].slice(0, MAX_FILES),
     files_read: [...fold.read].slice(0, MAX_FILES),
     trace: [...fold.trace.values()],
-    artifacts: (await store.listArtifacts(child.id))
+    artifacts: (await store.artifacts.list(child.id))
       .slice(-MAX_ARTIFACTS)
       .map(({ artifact_id, name, kind }) => ({ artifact_id, name, kind })),
   }

@@ -84,11 +84,11 @@ export async function readTree(
   { store }: Deps,
   sessionId: string,
 ): Promise<{ tree: TreeSnapshot; expect: RowChange }> {
-  const session = await store.getSession(sessionId)
+  const session = await store.sessions.get(sessionId)
   if (session === null) throw new AppError('not_found', `Session ${sessionId} not found.`)
-  const link = session.parent_id === null ? null : await store.coordination.link(sessionId)
+  const link = session.parent_id === null ? null : await store.links.get(sessionId)
   const root_id = link?.root_id ?? sessionId
-  const { version, open } = await store.coordination.tree(root_id)
+  const { version, open } = await store.links.tree(root_id)
   return {
     tree: { session, link, descendants: openDescendants(open, sessionId) },
     expect: { do: 'tree.expect', root_id, version },

@@ -38,10 +38,10 @@ export async function composeTimeout(
   const { store } = deps
   const fire: RowChange = { do: 'timer.fire', id, claim }
   const toolCallId = String(data['tool_call_id'])
-  const open = (await store.coordination.children(session_id, { open: true })).filter(
+  const open = (await store.links.children(session_id, { open: true })).filter(
     link => link.tool_call_id === toolCallId,
   )
-  const rows = await Promise.all(open.map(link => store.getSession(link.child_id)))
+  const rows = await Promise.all(open.map(link => store.sessions.get(link.child_id)))
   if (rows.some(row => row !== null && WAITS.has(row.state)))
     return { events: [], rows: [fire, delegationTimer(session_id, toolCallId, RECHECK_MS)] }
   const ends = []

@@ -96,7 +96,7 @@ export async function endDescendants(
   set?: Commit['set'],
 ): Promise<EndedDescendants> {
   const [tasks, found] = await Promise.all([
-    deps.store.coordination.tasks(session.id),
+    deps.store.tasks.list(session.id),
     Promise.all(descendants.map(link => readDescendant(deps, link))),
   ])
   const decided = decideDescendants(
@@ -118,11 +118,11 @@ type Descendant = {
 
 /** The row is read first: its counters guard that the report, read after it, is complete. */
 async function readDescendant(deps: Deps, link: Link): Promise<Descendant | null> {
-  const session = await deps.store.getSession(link.child_id)
+  const session = await deps.store.sessions.get(link.child_id)
   if (session === null) return null
   const [report, tasks, run] = await Promise.all([
     reportOf(deps.store, session, link, deps.now()),
-    deps.store.coordination.tasks(session.id),
+    deps.store.tasks.list(session.id),
     stopRun(deps, session),
   ])
   return { session, link, report, tasks, run }

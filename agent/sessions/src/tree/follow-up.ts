@@ -88,14 +88,13 @@ export async function followUpTasks(
   ended: readonly string[],
   end: TaskEnd | null,
 ): Promise<FollowUp> {
-  const { coordination } = store
-  const tasks = await coordination.tasks(parent_id)
+  const tasks = await store.tasks.list(parent_id)
   if (tasks.every(isTaskOver)) return noFollowUp()
   const [parent, mission, open, spawned] = await Promise.all([
-    store.getSession(parent_id),
-    coordination.missionOf(parent_id),
-    coordination.children(parent_id, { open: true }),
-    coordination.spawnedSince(root_id, now() - DAY_MS - SLACK_MS),
+    store.sessions.get(parent_id),
+    store.missions.current(parent_id),
+    store.links.children(parent_id, { open: true }),
+    store.links.countSince(root_id, now() - DAY_MS - SLACK_MS),
   ])
   if (parent === null) throw new Error(`[followUpTasks] session ${parent_id} not found`)
   const isPaused = parent.status === 'paused' || mission?.status === 'paused'
@@ -166,7 +165,7 @@ export const cancelPending = (tasks: readonly Task[]): RowChange[] =>
 
 /** The schedule of a run; null if it was deleted. */
 export const readScheduleOf = ({ store }: Deps, run: SessionRow): Promise<StoreSchedule | null> =>
-  store.coordination.schedule(runOf(run).schedule_id)
+  store.schedules.get(runOf(run).schedule_id)
 
 /** What the end of a run means for its schedule: its state, notifications, and a queued run. */
 export async function followUpSchedule(
@@ -174,7 +173,7 @@ export async function followUpSchedule(
   child: EndedChild,
   row: StoreSchedule | null,
 ): Promise<FollowUp> {
-  const parent = row === null ? null : await deps.store.getSession(child.link.parent_id)
+  const parent = row === null ? null : await deps.store.sessions.get(child.link.parent_id)
   if (row === null || parent === null) return noFollowUp()
   const schedule = scheduleOf(row)
   const { running } = schedule.state

@@ -6,7 +6,7 @@ import { sessionPaused, sessionResumed } from '../events/lifecycle.ts'
 import type { TreeSnapshot } from './commit-tree.ts'
 
 async function readRows({ store }: Deps, links: readonly Link[]): Promise<Map<string, SessionRow>> {
-  const rows = await Promise.all(links.map(({ child_id }) => store.getSession(child_id)))
+  const rows = await Promise.all(links.map(({ child_id }) => store.sessions.get(child_id)))
   return new Map(rows.flatMap(row => (row === null ? [] : [[row.id, row]])))
 }
 

@@ -35,9 +35,9 @@ export async function composeStale(
 ): Promise<Omit<Commit, 'session_id'>> {
   const fire: RowChange = { do: 'timer.fire', id, claim }
   const { child_id, tool_call_id, idle_s, tool_s, told_id } = data as Data
-  const link = await store.coordination.link(child_id)
-  const { version } = await store.coordination.tree(link?.root_id ?? session_id)
-  const child = await store.getSession(child_id)
+  const link = await store.links.get(child_id)
+  const { version } = await store.links.tree(link?.root_id ?? session_id)
+  const child = await store.sessions.get(child_id)
   if (link?.status !== 'open' || child === null) return { events: [], rows: [fire] }
   // The end of the child changes its tree, so no report can be committed after it.
   const guards: RowChange[] = [fire, { do: 'tree.expect', root_id: link.root_id, version }]
@@ -78,7 +78,7 @@ async function waitsForOthers(store: LogStore, child: SessionRow): Promise<boole
   if (child.status !== 'active' || child.waiting_on !== null) return true
   if (child.lease !== null) return false
   const isQueued = child.state === 'running'
-  return isQueued || (await store.coordination.children(child.id, { open: true, limit: 1 })).length > 0
+  return isQueued || (await store.links.children(child.id, { open: true, limit: 1 })).length > 0
 }
 
 /** `after_id`: the last event before the silence. */
@@ -100,7 +100,7 @@ async function findSilences(
   const open = new Set<string>()
   const ended: Silence[] = []
   let before: { id: EventId; at: number } | null = null
-  for (const { json } of await store.read(id, Math.max(0, last_event_id - NEWEST), NEWEST)) {
+  for (const { json } of await store.events.read(id, Math.max(0, last_event_id - NEWEST), NEWEST)) {
     const event = decodeEvent(json)
     const at = Date.parse(event.created_at)
     const in_tool = open.size > 0

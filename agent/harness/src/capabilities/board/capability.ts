@@ -32,12 +32,6 @@ async function notifyNews(
   before: readonly EventWithRows[],
 ): Promise<void> {
   const { board: cursor } = log.position()
-  const update = composeUpdate(
-    root,
-    await store.coordination.board(root),
-    log.session().id,
-    cursor,
-    clock.now(),
-  )
+  const update = composeUpdate(root, await store.board.read(root), log.session().id, cursor, clock.now())
   if (update !== null) await log.append([...before, boardUpdate({ group_id: root, ...update })])
 }

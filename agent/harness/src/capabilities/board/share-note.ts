@@ -38,9 +38,9 @@ async function share(place: SpawnContext, args: Args): Promise<ToolOutcome> {
   const { runner, session, root_id } = place
   if (place.link === null && !place.claimed.log.position().board.shared)
     return { content: { error: 'no other session can read the board yet: it starts with the first worker' } }
-  const board = await runner.store.coordination.board(root_id)
+  const board = await runner.store.board.read(root_id)
   const now = runner.clock.now()
-  const before = await runner.store.coordination.notesSince(root_id, session.id, now - BOARD_WINDOW_MS)
+  const before = await runner.store.board.countSince(root_id, session.id, now - BOARD_WINDOW_MS)
   const { change, admitted, renewed, rejected } = admit(
     board,
     { writer_id: session.id, before },
@@ -79,7 +79,7 @@ export const readBoardTool = ({ runner, root_id }: SpawnContext): Tool =>
     readOnly: true,
     idempotent: true,
     async run({ types = [] }) {
-      const { notes } = await runner.store.coordination.board(root_id)
+      const { notes } = await runner.store.board.read(root_id)
       const now = runner.clock.now()
       return {
         content: {

@@ -230,7 +230,7 @@ class WorkerBrowsers implements Browsers {
     const isStray = instance === null && age > 2 * BROWSER_ALIVE_MS
     if (isStray || !isStill(held, instance, this.#options.clock.now()))
       return this.#inTurn(session_id, () => this.#forget(session_id))
-    const session = await store.getSession(session_id)
+    const session = await store.sessions.get(session_id)
     const idleMs = browser.gate.holder === null ? config.idle_minutes * 60_000 : IDLE_WITH_PERSON_MS
     if (session === null || session.status === 'archived') await this.destroy(session_id, 'archived')
     else if (age > LIFE_MS) await this.destroy(session_id, 'limit')

@@ -71,7 +71,7 @@ function waitForDecisions({ runner, claimed, run_id, park, onFailure }: Decision
     await log.catchUp()
     for (const [id, tell] of waiting) tell(latestOf(log, run_id, id))
   }
-  const unwatch = store.watch(session.id, () => void poll().catch(onFailure))
+  const unwatch = store.events.watch(session.id, () => void poll().catch(onFailure))
 
   async function decisionOn(id: string, signal: AbortSignal): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>()
@@ -117,7 +117,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
           newId,
           redact,
           commit: events => log.append(events),
-          findGrant: (tool, hash) => store.findGrant(session.id, tool, hash),
+          findGrant: (tool, hash) => store.grants.find(session.id, tool, hash),
           findGate: (tool, hash) => findOpenGate(store, session, tool, hash),
           wasRejected: id => latestOf(log, run_id, id) === 'reject',
         },

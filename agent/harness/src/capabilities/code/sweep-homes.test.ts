@@ -6,10 +6,10 @@ import type { LogStore } from '@cairn/log'
 import { expect, onTestFinished, test } from 'vitest'
 import { homeOf, homesIn, sweepHomes } from './sweep-homes.ts'
 
-type Runs = Awaited<ReturnType<LogStore['coordination']['codeRuns']>>
+type Runs = Awaited<ReturnType<LogStore['codeRuns']['list']>>
 /** The runs of each session, with their states. */
 const readsOf = (states: Record<string, Record<string, string>>) => ({
-  codeRuns: (session_id: string) =>
+  list: (session_id: string) =>
     session_id === 'broken'
       ? Promise.reject(new Error('the log does not answer'))
       : Promise.resolve(

@@ -12,7 +12,7 @@ import type { Logger } from '@cairn/models/logger'
 /** Maximum runs read per session; an unfinished one is among the newest. */
 const LOOKED_AT = 20
 
-type HomesOf = { dataDir: string; runs: Pick<LogStore['coordination'], 'codeRuns'>; logger: Logger }
+type HomesOf = { dataDir: string; runs: Pick<LogStore['codeRuns'], 'list'>; logger: Logger }
 
 export const homesIn = (dataDir: string): string => join(dataDir, 'code')
 export const homeOf = (dataDir: string, session_id: string, run_id: string): string =>
@@ -27,7 +27,7 @@ export async function sweepHomes({ dataDir, runs, logger }: HomesOf): Promise<nu
     // Not a folder of a run.
     if (run_id === undefined) continue
     try {
-      const known = await runs.codeRuns(session_id, LOOKED_AT)
+      const known = await runs.list(session_id, LOOKED_AT)
       if (known.some(run => run.run_id === run_id && run.state !== 'done')) continue
       await rm(join(homesIn(dataDir), name), { recursive: true, force: true })
       removed += 1

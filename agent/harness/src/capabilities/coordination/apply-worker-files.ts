@@ -56,7 +56,7 @@ async function changesOf(
   if ('error' in own) return own
   if (own.link.status === 'open')
     return { error: `worker ${worker_id} is still running: wait for it with wait_for_workers` }
-  const child = await place.runner.store.getSession(worker_id)
+  const child = await place.runner.store.sessions.get(worker_id)
   const copied = child === null ? undefined : childConfig(child)?.copied_from
   if (copied !== workspaceOf(place.session))
     return { error: `worker ${worker_id} worked in your own workspace: its files are already there` }

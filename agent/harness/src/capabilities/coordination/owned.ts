@@ -9,7 +9,7 @@ export async function ownWorker(
   { runner, session }: SpawnContext,
   workerId: string,
 ): Promise<{ link: Link } | { error: string }> {
-  const link = await runner.store.coordination.link(workerId)
+  const link = await runner.store.links.get(workerId)
   return link === null || link.parent_id !== session.id
     ? {
         error:
@@ -23,7 +23,7 @@ export async function ownTask(
   { runner, session }: SpawnContext,
   taskId: string,
 ): Promise<{ task: Task } | { error: string }> {
-  const task = await runner.store.coordination.task(taskId)
+  const task = await runner.store.tasks.get(taskId)
   return task === null || task.owner_id !== session.id
     ? {
         error: `this session has no task ${JSON.stringify(cutAt(taskId, 100))}; list_tasks shows its tasks`,

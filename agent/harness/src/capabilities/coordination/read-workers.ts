@@ -21,7 +21,7 @@ export const listWorkersTool = (place: SpawnContext): Tool =>
     readOnly: true,
     idempotent: true,
     async run() {
-      const links = await place.runner.store.coordination.children(place.session.id)
+      const links = await place.runner.store.links.children(place.session.id)
       const workers = await Promise.all(links.slice(-SHOWN).map(link => describe(place, link)))
       const older = links.length - workers.length
       return { content: { workers, ...(older > 0 ? { older } : {}) } }
@@ -29,7 +29,7 @@ export const listWorkersTool = (place: SpawnContext): Tool =>
   })
 
 async function describe({ runner }: SpawnContext, link: Link): Promise<Record<string, unknown>> {
-  const row = await runner.store.getSession(link.child_id)
+  const row = await runner.store.sessions.get(link.child_id)
   return {
     worker_id: link.child_id,
     goal: row?.title ?? '',
@@ -56,7 +56,7 @@ export const readWorkerResultTool = (place: SpawnContext): Tool =>
       if ('error' in found) return { content: found }
       const { link } = found
       const { store, clock } = place.runner
-      const child = await store.getSession(worker_id)
+      const child = await store.sessions.get(worker_id)
       if (child === null || link.status === 'open')
         return { content: { error: `worker ${worker_id} is still running; wait_for_workers waits for it` } }
       const { result } = await reportOf(store, child, link, clock.now())

@@ -17,7 +17,7 @@ export async function fireTimers({
   shutdown,
 }: Pick<RunnerDeps, 'store' | 'id' | 'clock' | 'newId' | 'logger' | 'shutdown'>): Promise<void> {
   for (let claimed = AT_ONCE; claimed === AT_ONCE && !shutdown.aborted;) {
-    const timers = await store.coordination.claimTimers(id, AT_ONCE, CLAIM_MS)
+    const timers = await store.timers.claim(id, AT_ONCE, CLAIM_MS)
     claimed = timers.length
     await Promise.all(
       timers.map(async timer => {

@@ -36,7 +36,7 @@ export async function actOnMission(
   const { store, clock, newId, log } = turn
   const deps = { store, now: clock.now, newId }
   const { tree, expect } = await readTree(deps, log.session().id)
-  const row = await store.coordination.missionOf(tree.session.id)
+  const row = await store.missions.current(tree.session.id)
   if (row === null) return says('No mission is active. Start one with /mission <text>.')
   const append = (part: { rows: Append['rows']; also: Append['also'] }): Append => ({
     rows: [expect, ...(part.rows ?? [])],

@@ -49,7 +49,7 @@ export async function gatherEvidence(
 /** Tasks of this mission only; those of an earlier mission of the session are not its work. */
 async function describeTasks({ store, log }: TurnContext, { started_at }: Mission): Promise<string> {
   const since = Date.parse(started_at)
-  const tasks = (await store.coordination.tasks(log.session().id)).filter(task => task.created_at >= since)
+  const tasks = (await store.tasks.list(log.session().id)).filter(task => task.created_at >= since)
   if (tasks.length === 0) return ''
   const lines = tasks.map(({ task_id, status, goal, state }) => {
     const came = state.result ?? state.error ?? ''
@@ -66,7 +66,7 @@ async function describeReport({ store, log }: TurnContext, { mission_id }: Missi
   const { research } = log.position()
   if (research?.mission_id !== mission_id || research.report === null) return ''
   const { artifact_id, title } = research.report
-  const found = await store.getArtifact(log.session().id, artifact_id)
+  const found = await store.artifacts.get(log.session().id, artifact_id)
   const text = found?.spec.kind === 'markdown' ? found.spec.content : ''
   const checked = 'whose markers and quotations were checked against its sources'
   return `Report ${JSON.stringify(title)}, ${checked}:\n${text}`
@@ -74,10 +74,10 @@ async function describeReport({ store, log }: TurnContext, { mission_id }: Missi
 
 async function describeArtifacts({ store, log }: TurnContext, answer: string): Promise<string> {
   const { id } = log.session()
-  const named = (await store.listArtifacts(id)).filter(({ name }) => answer.includes(name)).slice(-MAX_FILES)
+  const named = (await store.artifacts.list(id)).filter(({ name }) => answer.includes(name)).slice(-MAX_FILES)
   const shown = await Promise.all(
     named.map(async ({ artifact_id, name, kind }) => {
-      const found = await store.getArtifact(id, artifact_id)
+      const found = await store.artifacts.get(id, artifact_id)
       return `Artifact ${JSON.stringify(name)} (${kind}):\n${clip(JSON.stringify(found?.spec ?? null), 8000)}`
     }),
   )

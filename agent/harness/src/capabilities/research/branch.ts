@@ -49,7 +49,7 @@ async function begin(
   if (problem !== null) return { content: { error: problem } }
   const budgets = shareBudget(place, wishes.length)
   if (budgets === null) return { content: { error: noBudget(place) } }
-  const known = await place.runner.store.coordination.branches(research.run_id)
+  const known = await place.runner.store.research.branches(research.run_id)
   const keys = keysFor(research, wishes)
   const opened = wishes.map((wish, index) => {
     const branch = { run_id: research.run_id, key: keys[index] ?? '' }

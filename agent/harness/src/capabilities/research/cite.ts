@@ -56,7 +56,7 @@ async function cite(place: SpawnContext, args: Args, workspace: string): Promise
         error: `the quote does not occur in the text fetched from ${page.url}: quote it exactly`,
       },
     }
-  const known = await runner.store.coordination.sources(branch.run_id)
+  const known = await runner.store.research.sources(branch.run_id)
   const { url, title, fetched_at, call_id } = page
   const source: NewSource = {
     run_id: branch.run_id,

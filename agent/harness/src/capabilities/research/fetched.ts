@@ -19,7 +19,7 @@ const READ = typesWith('reported')
  * why there is nothing to cite.
  */
 export async function findFetched(
-  store: Pick<LogStore, 'read'>,
+  store: Pick<LogStore, 'events'>,
   sessionId: string,
   workspace: string,
   named: string,
@@ -27,7 +27,7 @@ export async function findFetched(
   const asked = new Map<string, unknown>()
   let found: EventOf<'tool.result'> | null = null
   for (let after = 0; ;) {
-    const page = await store.read(sessionId, after, PAGE, READ)
+    const page = await store.events.read(sessionId, after, PAGE, READ)
     for (const { json } of page) {
       const event = decodeEvent(json)
       if (event.type === 'tool.call' && event.data.name === FETCH_TOOL)

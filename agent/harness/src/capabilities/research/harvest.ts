@@ -35,14 +35,14 @@ export async function harvest(
   if (research === null) throw new Error('[harvest] the session has no research')
   const found = toHarvest(research)
   const { run_id, settings } = research
-  const known = await store.coordination.branches(run_id)
+  const known = await store.research.branches(run_id)
   const active = activeResearch(log.position())
   const scored = active === null ? unscored : await scoreAll(runner, turn, active, found, known)
   if (scored instanceof ModelError) return scored
   const scores = scoresOf(found, scored.measured)
   const folded = found.map(({ key }) => key)
   const converged = converge(research.convergence, settings, { folded, scores })
-  const sources = await store.coordination.sources(run_id)
+  const sources = await store.research.sources(run_id)
   const digest = composeDigest({
     branches: found,
     measured: scored.measured,
@@ -106,7 +106,7 @@ async function scoreAll(
   const { research, mission } = active
   if (research.settings.mode === 'metric') return measureAll(runner, turn, research, complete)
   if (usedOf(mission, turn.clock.now()) >= 1) return unscored
-  const sources = await turn.store.coordination.sources(research.run_id)
+  const sources = await turn.store.research.sources(research.run_id)
   const scored = await scoreBranches(turn, mission.description, complete, known, sources)
   return scored instanceof ModelError ? scored : { measured: scored.measured, used: scored.said.used }
 }

@@ -58,7 +58,7 @@ async function report(
       },
     }
   const { store, newId, clock } = place.runner
-  const sources = await store.coordination.sources(research.run_id)
+  const sources = await store.research.sources(research.run_id)
   const texts = await Promise.all(sources.map(source => textsOf(place, source)))
   const { problems, cited, unmarked } = checkReport(markdown, texts, research.settings.mode === 'report')
   if (problems.length > 0)
@@ -109,7 +109,7 @@ async function report(
 /** The branch's quotation, and the fetched page that it comes from. */
 async function textsOf({ runner }: SpawnContext, source: ResearchSource): Promise<SourceTexts> {
   const { number, quote, worker_id, fetch_call_id } = source
-  const branch = await runner.store.getSession(worker_id)
+  const branch = await runner.store.sessions.get(worker_id)
   const own = branch === null ? worker_id : workspaceOf(branch)
   const workspace = sessionFolder(runner.workspacesDir, own)
   const page = await findFetched(runner.store, worker_id, workspace, fetch_call_id)

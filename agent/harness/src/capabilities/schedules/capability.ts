@@ -152,7 +152,7 @@ const cancelTool = (runner: RunnerDeps, claimed: Claimed): Tool =>
 
 /** Rebuilds and retries the commit while the schedule changes. */
 async function cancel(runner: RunnerDeps, claimed: Claimed, id: string): Promise<ToolOutcome> {
-  const row = await runner.store.coordination.schedule(id)
+  const row = await runner.store.schedules.get(id)
   if (row === null || row.session_id !== claimed.session.id)
     return { content: { error: `this session has no schedule ${id}; schedule_list shows its schedules` } }
   if (row.status !== 'active' && row.status !== 'paused')

@@ -5,11 +5,11 @@ import type { ScheduleView } from '@cairn/protocol'
 const MAX_SCHEDULES = 100
 
 export const liveSchedules = async (
-  { coordination }: LogStore,
+  store: LogStore,
   { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
 ): Promise<StoreSchedule[]> =>
   (
-    await coordination.schedules({
+    await store.schedules.list({
       org_id,
       session_id: id,
       status: ['active', 'paused'],

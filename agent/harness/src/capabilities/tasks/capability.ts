@@ -29,7 +29,7 @@ async function askAboutBlocks({ log, store, newId }: Resting): Promise<Ending> {
   const { id } = log.session()
   const asking = await Promise.all(
     unasked(log.position().tasks).map(async blocked => {
-      const task = await store.coordination.task(blocked.task_id)
+      const task = await store.tasks.get(blocked.task_id)
       // A person's answer is not written to this log, so check the task.
       const waits = task?.status === 'blocked' && task.state.block_call_id === blocked.block_call_id
       return waits && task.owner_id === id ? [{ blocked, root_id: task.root_id }] : []

@@ -54,8 +54,8 @@ export const spawnTaskTool = (place: SpawnContext): Tool =>
 /** Rebuilds and retries the commit while the tasks change. */
 async function spawnTask(place: SpawnContext, toolCallId: string, args: Args): Promise<ToolOutcome> {
   const { store } = place.runner
-  const { version } = await store.coordination.tree(place.root_id)
-  const tasks = await store.coordination.tasks(place.session.id)
+  const { version } = await store.links.tree(place.root_id)
+  const tasks = await store.tasks.list(place.session.id)
   const after = [...new Set(args.after ?? [])]
   const problem = spawnProblem(place, [args]) ?? taskProblem(place, args, tasks, after)
   if (problem !== null) return { content: { error: problem } }

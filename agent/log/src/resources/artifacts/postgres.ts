@@ -43,11 +43,11 @@ export const artifactsOnPostgres: Resource<ArtifactChange, ArtifactReads, Encode
     },
 
     store: ({ db }) => ({
-      async listArtifacts(sessionId) {
+      async list(sessionId) {
         const rows = await db.query(ARTIFACTS, [sessionId], { repeatable: true })
         return (rows as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId))
       },
-      async getArtifact(sessionId, artifactId) {
+      async get(sessionId, artifactId) {
         const [row] = (await db.query(ARTIFACT, [sessionId, artifactId], {
           repeatable: true,
         })) as (StoredArtifact & { spec: string })[]

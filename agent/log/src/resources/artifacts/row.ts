@@ -8,11 +8,8 @@ export type ArtifactChange = { do: 'artifact.add'; artifact: NewArtifact; spec: 
 export type EncodedArtifactChange = { do: 'artifact.add'; artifact: NewArtifact; spec: string }
 
 export interface ArtifactReads {
-  listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
-  getArtifact(
-    sessionId: string,
-    artifactId: string,
-  ): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null>
+  list(sessionId: string): Promise<ArtifactMeta[]>
+  get(sessionId: string, artifactId: string): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null>
 }
 
 export const artifactChanges: Resource<ArtifactChange, ArtifactReads, EncodedArtifactChange>['changes'] = {

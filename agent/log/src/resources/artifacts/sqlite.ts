@@ -34,9 +34,9 @@ export const artifactsOnSqlite: Resource<ArtifactChange, ArtifactReads, EncodedA
       SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts
       WHERE (org_key, session_key) = ${keyOf('?')} AND artifact_id = ?`)
     return {
-      listArtifacts: sessionId =>
+      list: sessionId =>
         (artifacts.all(sessionId) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
-      getArtifact(sessionId, artifactId) {
+      get(sessionId, artifactId) {
         const row = artifact.get(sessionId, artifactId) as (StoredArtifact & { spec: string }) | undefined
         return row === undefined
           ? null

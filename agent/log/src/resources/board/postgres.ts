@@ -76,13 +76,13 @@ export const boardOnPostgres: Resource<BoardChange, BoardReads>['postgres'] = {
   },
 
   store: ({ db }) => ({
-    async board(rootId) {
+    async read(rootId) {
       const [tree] = await db.query(BOARD_SEQ, [rootId], { repeatable: true })
       const last_seq = Number(tree?.['board_seq'] ?? 0)
       const notes = await db.query(NOTES, [rootId, last_seq], { repeatable: true })
       return { last_seq, notes: (notes as Keyed<BoardNote>[]).map(toNote) }
     },
-    async notesSince(rootId, writerId, from) {
+    async countSince(rootId, writerId, from) {
       const [row] = await db.query(NOTES_SINCE, [rootId, writerId, from], { repeatable: true })
       return Number(row?.['count'])
     },

@@ -29,9 +29,9 @@ export type Board = { last_seq: number; notes: BoardNote[] }
 
 export interface BoardReads {
   /** The board of a tree, ordered by number. */
-  board(rootId: string): Promise<Board>
+  read(rootId: string): Promise<Board>
   /** Counts a writer's notes since `since` (epoch ms), superseded ones included. */
-  notesSince(rootId: string, writerId: string, since: number): Promise<number>
+  countSince(rootId: string, writerId: string, since: number): Promise<number>
 }
 
 export type BoardChange = {

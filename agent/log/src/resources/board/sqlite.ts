@@ -55,11 +55,11 @@ export const boardOnSqlite: Resource<BoardChange, BoardReads>['sqlite'] = {
     const written = db.prepare(`
       SELECT count(*) AS count FROM board_notes WHERE ${OF_TREE} AND writer_id = ?2 AND created_at > ?3`)
     return {
-      board(rootId) {
+      read(rootId) {
         const last_seq = Number(boardSeq.get(rootId)?.['board_seq'] ?? 0)
         return { last_seq, notes: (notes.all(rootId, last_seq) as Keyed<BoardNote>[]).map(toNote) }
       },
-      notesSince: (rootId, writer, from) => Number(written.get(rootId, writer, from)?.['count']),
+      countSince: (rootId, writer, from) => Number(written.get(rootId, writer, from)?.['count']),
     }
   },
 }

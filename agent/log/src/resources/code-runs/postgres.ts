@@ -60,7 +60,7 @@ export const codeRunsOnPostgres: Resource<CodeRunChange, CodeRunReads>['postgres
   },
 
   store: ({ db }) => ({
-    codeRuns: async (sessionId, limit) =>
+    list: async (sessionId, limit) =>
       ((await db.query(RUNS, [sessionId, limit], { repeatable: true })) as Keyed<CodeRun>[]).map(toCodeRun),
   }),
 }

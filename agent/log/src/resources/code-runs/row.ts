@@ -40,7 +40,7 @@ export type CodeRunChange =
 
 export interface CodeRunReads {
   /** Newest first. */
-  codeRuns(sessionId: string, limit: number): Promise<CodeRun[]>
+  list(sessionId: string, limit: number): Promise<CodeRun[]>
 }
 
 export const toCodeRun = ({ org_key: _, ...run }: Keyed<CodeRun>): CodeRun => run

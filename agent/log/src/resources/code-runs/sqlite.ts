@@ -47,6 +47,6 @@ export const codeRunsOnSqlite: Resource<CodeRunChange, CodeRunReads>['sqlite'] =
     const runs = db.prepare(`
       SELECT * FROM code_runs WHERE org_key = ${orgOf('session', '?1')} AND session_id = ?1
       ORDER BY started_at DESC, run_id LIMIT ?2`)
-    return { codeRuns: (sessionId, limit) => (runs.all(sessionId, limit) as Keyed<CodeRun>[]).map(toCodeRun) }
+    return { list: (sessionId, limit) => (runs.all(sessionId, limit) as Keyed<CodeRun>[]).map(toCodeRun) }
   },
 }

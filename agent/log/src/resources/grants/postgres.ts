@@ -55,7 +55,7 @@ export const grantsOnPostgres: Resource<GrantChange, GrantReads>['postgres'] = {
   },
 
   store: ({ db, now }) => ({
-    async findGrant(sessionId, tool, argumentsHash) {
+    async find(sessionId, tool, argumentsHash) {
       const [row] = await db.query(GRANT, [sessionId, tool, argumentsHash, now()], { repeatable: true })
       return toGrant(row as StoredGrant | undefined)
     },

@@ -9,7 +9,7 @@ export type Grant = { id: string; granted_by: Decider | null }
 
 export interface GrantReads {
   /** A valid grant for exactly that call; of several the one that expires first. */
-  findGrant(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
+  find(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
 }
 
 export type GrantChange =

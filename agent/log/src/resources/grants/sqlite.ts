@@ -45,7 +45,7 @@ export const grantsOnSqlite: Resource<GrantChange, GrantReads>['sqlite'] = {
         AND expires_at > ?
       ORDER BY expires_at LIMIT 1`)
     return {
-      findGrant: (sessionId, tool, argumentsHash) =>
+      find: (sessionId, tool, argumentsHash) =>
         toGrant(grant.get(sessionId, tool, argumentsHash, now()) as StoredGrant | undefined),
     }
   },

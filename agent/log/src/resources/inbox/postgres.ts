@@ -160,11 +160,11 @@ export const inboxOnPostgres: InboxResource['postgres'] = {
         itemChanged(row.org_id, { id: row.id, at: row.changed_at })
         return toInboxItem(row, at)
       },
-      async getInboxItem(id) {
+      async get(id) {
         const [row] = (await db.query(ITEM, [id], { repeatable: true })) as StoredItem[]
         return row === undefined ? null : toItemWithOwner(row, now())
       },
-      listInbox: query => list(query, now()),
+      list: query => list(query, now()),
       listPendingGates: cursor => list(pendingGates(cursor), now()),
     }
   },
@@ -172,7 +172,7 @@ export const inboxOnPostgres: InboxResource['postgres'] = {
 
 function createList(db: PostgresDeps['db']) {
   const listing = createListings('inbox')
-  return async (query: AnyInboxQuery, now: number): ReturnType<InboxReads['listInbox']> => {
+  return async (query: AnyInboxQuery, now: number): ReturnType<InboxReads['list']> => {
     const values: Value[] = [query.limit + 1]
     const { where, add } = conditions(values)
     if (query.org_id !== undefined) add(query.org_id, org => `org_key = ${orgNamed(org)}`)

@@ -49,10 +49,10 @@ export interface InboxWrites {
 }
 export interface InboxReads {
   /** `private` is what `inbox.open` supplied; empty by default. */
-  getInboxItem(
+  get(
     itemId: string,
   ): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
-  listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
+  list(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Undecided approvals of all organisations: for the service itself, never for a caller. */
   listPendingGates(cursor?: string): Promise<{ items: InboxItem[]; next_cursor: string | null }>
 }
@@ -177,7 +177,7 @@ export const toInboxItem = (row: StoredItem, now: number): InboxItem => ({
 export const toItemWithOwner = (
   row: StoredItem,
   now: number,
-): NonNullable<Awaited<ReturnType<InboxReads['getInboxItem']>>> => ({
+): NonNullable<Awaited<ReturnType<InboxReads['get']>>> => ({
   ...toInboxItem(row, now),
   org_id: row.org_id,
   created_by: row.created_by,

@@ -178,11 +178,11 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
       return { items: found, next_cursor }
     }
     return {
-      getInboxItem(id) {
+      get(id) {
         const row = item.get(id) as StoredItem | undefined
         return row === undefined ? null : toItemWithOwner(row, now())
       },
-      listInbox: query => list(query, now()),
+      list: query => list(query, now()),
       listPendingGates: cursor => list(pendingGates(cursor), now()),
     }
   },

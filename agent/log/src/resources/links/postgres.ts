@@ -171,7 +171,7 @@ export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
   },
 
   store: ({ db }) => ({
-    link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
+    get: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
     children: async (parentId, { open = false, limit = MAX_ROWS } = {}) =>
       toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
     async descendants(sessionId, { status, limit, cursor }) {
@@ -184,7 +184,7 @@ export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
       )
       return linkPage(rows as StoredLink[], limit)
     },
-    sessionTrees: async ids =>
+    trees: async ids =>
       toTrees((await db.query(TREES, [[...ids]], { repeatable: true })) as StoredTree[], ids),
     async tree(rootId) {
       const rows = await db.query(TREE, [rootId], { repeatable: true })
@@ -193,7 +193,7 @@ export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
         open: toLinks(rows.filter(row => row['child_id'] !== null)),
       }
     },
-    async spawnedSince(rootId, from) {
+    async countSince(rootId, from) {
       const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
       return Number(row?.['count'])
     },

@@ -91,7 +91,7 @@ export type DescendantQuery = { status?: readonly Link['status'][]; limit: numbe
 
 export interface LinkReads {
   /** The link of a child; null for a root. */
-  link(childId: string): Promise<Link | null>
+  get(childId: string): Promise<Link | null>
   /** Children of one parent, oldest first, at most `limit`; without scheduled runs. */
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
   /** All descendants of a session, newest first; `cursor` continues a listing. */
@@ -100,11 +100,11 @@ export interface LinkReads {
     query: DescendantQuery,
   ): Promise<{ links: Link[]; next_cursor: string | null }>
   /** In the order of the ids; a session without links is its own root. */
-  sessionTrees(sessionIds: readonly string[]): Promise<SessionTree[]>
+  trees(sessionIds: readonly string[]): Promise<SessionTree[]>
   /** The open links of a tree and its version, read consistently. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
   /** Counts children added to a tree since then (epoch milliseconds). */
-  spawnedSince(rootId: string, since: number): Promise<number>
+  countSince(rootId: string, since: number): Promise<number>
 }
 
 // ---- as the stores hold them

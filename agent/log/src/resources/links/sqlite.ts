@@ -113,7 +113,7 @@ export const linksOnSqlite: Resource<LinkChange, LinkReads>['sqlite'] = {
       LEFT JOIN directory d ON d.kind = 'session' AND d.id = w.value
       LEFT JOIN links l ON l.org_key = d.org_key AND l.child_id = w.value`)
     return {
-      link(childId) {
+      get(childId) {
         const row = link.get(childId) as StoredLink | undefined
         return row === undefined ? null : toLink(row)
       },
@@ -131,7 +131,7 @@ export const linksOnSqlite: Resource<LinkChange, LinkReads>['sqlite'] = {
         }) as StoredLink[]
         return linkPage(rows, limit)
       },
-      sessionTrees: ids => toTrees(trees.all(JSON.stringify(ids)) as StoredTree[], ids),
+      trees: ids => toTrees(trees.all(JSON.stringify(ids)) as StoredTree[], ids),
       tree(rootId) {
         const rows = tree.all(rootId) as (StoredLink & { version: number; child_id: string | null })[]
         return {
@@ -139,7 +139,7 @@ export const linksOnSqlite: Resource<LinkChange, LinkReads>['sqlite'] = {
           open: rows.flatMap(row => (row.child_id === null ? [] : [toLink(row)])),
         }
       },
-      spawnedSince: (rootId, from) => Number(since.get(rootId, from)?.['count']),
+      countSince: (rootId, from) => Number(since.get(rootId, from)?.['count']),
     }
   },
 }

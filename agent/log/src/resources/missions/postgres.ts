@@ -96,15 +96,15 @@ export const missionsOnPostgres: Resource<MissionChange, MissionReads>['postgres
   },
 
   store: ({ db }) => ({
-    async mission(missionId) {
+    async get(missionId) {
       const [row] = await db.query(MISSION, [missionId], { repeatable: true })
       return row === undefined ? null : toMission(row as StoredMission)
     },
-    async missionOf(sessionId) {
+    async current(sessionId) {
       const [row] = await db.query(MISSION_OF_SESSION, [sessionId], { repeatable: true })
       return row === undefined ? null : toMission(row as StoredMission)
     },
-    async missions({ org_id, created_by, session_id, status, limit, cursor }) {
+    async list({ org_id, created_by, session_id, status, limit, cursor }) {
       const rows = await db.query(
         MISSIONS,
         [

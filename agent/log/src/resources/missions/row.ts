@@ -72,11 +72,11 @@ export type MissionQuery = {
 }
 
 export interface MissionReads {
-  mission(missionId: string): Promise<Mission | null>
+  get(missionId: string): Promise<Mission | null>
   /** The session's mission that is not over. */
-  missionOf(sessionId: string): Promise<Mission | null>
+  current(sessionId: string): Promise<Mission | null>
   /** Newest first; `cursor` continues a listing. */
-  missions(query: MissionQuery): Promise<{ missions: Mission[]; next_cursor: string | null }>
+  list(query: MissionQuery): Promise<{ missions: Mission[]; next_cursor: string | null }>
 }
 
 export type MissionChange =

@@ -63,15 +63,15 @@ export const missionsOnSqlite: Resource<MissionChange, MissionReads>['sqlite'] =
         AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status))) AND key < :before
       ORDER BY key DESC LIMIT :limit`)
     return {
-      mission(missionId) {
+      get(missionId) {
         const row = mission.get(missionId) as StoredMission | undefined
         return row === undefined ? null : toMission(row)
       },
-      missionOf(sessionId) {
+      current(sessionId) {
         const row = underWay.get(sessionId) as StoredMission | undefined
         return row === undefined ? null : toMission(row)
       },
-      missions({ org_id, created_by, session_id, status, limit, cursor }) {
+      list({ org_id, created_by, session_id, status, limit, cursor }) {
         const rows = missions.all({
           org_id,
           created_by: created_by ?? null,

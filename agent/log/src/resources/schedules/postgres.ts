@@ -145,11 +145,11 @@ export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postg
   },
 
   store: ({ db }) => ({
-    async schedule(id) {
+    async get(id) {
       const [row] = await db.query(SCHEDULE, [id], { repeatable: true })
       return row === undefined ? null : toSchedule(row as StoredSchedule)
     },
-    async schedules({ org_id, created_by, session_id, status, limit, cursor }) {
+    async list({ org_id, created_by, session_id, status, limit, cursor }) {
       const { created_at, id } = parseScheduleCursor(cursor)
       const whose = [
         org_id,
@@ -160,7 +160,7 @@ export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postg
       const rows = await db.query(SCHEDULES, [...whose, created_at, id, limit + 1], { repeatable: true })
       return schedulePage(rows as StoredSchedule[], limit)
     },
-    async scheduleRuns(id, { limit, cursor }) {
+    async runs(id, { limit, cursor }) {
       const rows = await db.query(RUNS, [id, parseRunCursor(cursor), limit + 1], { repeatable: true })
       return runPage(rows as StoredRun[], limit)
     },

@@ -73,11 +73,11 @@ type ScheduleQuery = {
   cursor?: string
 }
 export interface ScheduleReads {
-  schedule(id: string): Promise<StoreSchedule | null>
+  get(id: string): Promise<StoreSchedule | null>
   /** Newest first. */
-  schedules(query: ScheduleQuery): Promise<{ schedules: StoreSchedule[]; next_cursor: string | null }>
+  list(query: ScheduleQuery): Promise<{ schedules: StoreSchedule[]; next_cursor: string | null }>
   /** Newest times first. */
-  scheduleRuns(
+  runs(
     id: string,
     query: { limit: number; cursor?: string },
   ): Promise<{ runs: ScheduleRun[]; next_cursor: string | null }>

@@ -97,11 +97,11 @@ export const schedulesOnSqlite: Resource<ScheduleChange, ScheduleReads>['sqlite'
       WHERE org_key = ${orgOf('schedule', '?1')} AND schedule_id = ?1 AND slot_at < ?2
       ORDER BY slot_at DESC LIMIT ?3`)
     return {
-      schedule(id) {
+      get(id) {
         const row = schedule.get(id) as StoredSchedule | undefined
         return row === undefined ? null : toSchedule(row)
       },
-      schedules({ org_id, created_by, session_id, status, limit, cursor }) {
+      list({ org_id, created_by, session_id, status, limit, cursor }) {
         const { created_at, id } = parseScheduleCursor(cursor)
         const rows = schedules.all({
           org: org_id,
@@ -114,7 +114,7 @@ export const schedulesOnSqlite: Resource<ScheduleChange, ScheduleReads>['sqlite'
         })
         return schedulePage(rows as StoredSchedule[], limit)
       },
-      scheduleRuns: (id, { limit, cursor }) =>
+      runs: (id, { limit, cursor }) =>
         runPage(runs.all(id, parseRunCursor(cursor), limit + 1) as StoredRun[], limit),
     }
   },

@@ -9,7 +9,7 @@
  *   stopped   permanently
  */
 import { asError, checkedState } from '@cairn/protocol'
-import type { LogStore } from '../../store.ts'
+import type { SessionStore } from '../../store.ts'
 
 type Follower = {
   /** That session's log may have grown; null: any log may have. */
@@ -17,7 +17,7 @@ type Follower = {
   stop(): Promise<void>
 }
 type Options = {
-  watch: LogStore['watchSessions']
+  watch: SessionStore['watch']
   /** Indexes these sessions' logs; null: all that are behind. */
   index(ids: readonly string[] | null): Promise<void>
   report: (message: string) => void

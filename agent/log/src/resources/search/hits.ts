@@ -1,5 +1,5 @@
 /** Locates the matches within a session's log, by reading its events. */
-import type { LogStore } from '../../store.ts'
+import type { EventStore } from '../../store.ts'
 import { INDEXED_TYPES, sessionText } from './entries.ts'
 import type { Found, Hit } from './row.ts'
 import { searchedText } from './texts.ts'
@@ -14,7 +14,7 @@ export type Span = { from: number; to: number }
 
 /** Null if no text contains all words: the index may cover more than the words of one text. */
 export async function findHits(
-  logs: Pick<LogStore, 'read'>,
+  logs: Pick<EventStore, 'read'>,
   session: SessionRow,
   spans: readonly Span[],
   wanted: Wanted,
@@ -34,7 +34,7 @@ export async function findHits(
 const PAGE = 64
 
 async function readHits(
-  logs: Pick<LogStore, 'read'>,
+  logs: Pick<EventStore, 'read'>,
   id: string,
   { from, to }: Span,
   wanted: Wanted,

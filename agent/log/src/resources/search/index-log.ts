@@ -4,7 +4,7 @@
  */
 import type { EventId } from '@cairn/protocol'
 import type { SessionRow } from '../../session.ts'
-import type { LogStore } from '../../store.ts'
+import type { EventStore } from '../../store.ts'
 import { type Entries, entriesOf, INDEXED_TYPES, sessionText } from './entries.ts'
 import { wordSet } from './words.ts'
 
@@ -20,7 +20,7 @@ export type IndexTarget = {
   add(stretch: Stretch): boolean | Promise<boolean>
 }
 /** The required reads of logs and sessions. */
-export type Logs = Pick<LogStore, 'read'> & {
+export type Logs = Pick<EventStore, 'read'> & {
   getSession(id: string): Promise<Pick<SessionRow, 'id' | 'last_event_id' | 'agent' | 'title'> | null>
 }
 

@@ -78,11 +78,11 @@ export const tasksOnPostgres: Resource<TaskChange, TaskReads>['postgres'] = {
   },
 
   store: ({ db }) => ({
-    async task(taskId) {
+    async get(taskId) {
       const [row] = await db.query(TASK, [taskId], { repeatable: true })
       return row === undefined ? null : toTask(row as StoredTask)
     },
-    tasks: async ownerId =>
+    list: async ownerId =>
       (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as StoredTask)),
   }),
 }

@@ -52,9 +52,9 @@ export type Task = Omit<NewTask, 'status'> & {
 }
 
 export interface TaskReads {
-  task(taskId: string): Promise<Task | null>
+  get(taskId: string): Promise<Task | null>
   /** The tasks of a session, oldest first. */
-  tasks(ownerId: string): Promise<Task[]>
+  list(ownerId: string): Promise<Task[]>
 }
 
 export type TaskChange =

@@ -52,11 +52,11 @@ export const tasksOnSqlite: Resource<TaskChange, TaskReads>['sqlite'] = {
       SELECT * FROM tasks WHERE org_key = ${orgOf('session', '?1')} AND owner_id = ?1
       ORDER BY created_at, task_id`)
     return {
-      task(taskId) {
+      get(taskId) {
         const row = task.get(taskId) as StoredTask | undefined
         return row === undefined ? null : toTask(row)
       },
-      tasks: ownerId => (tasks.all(ownerId) as StoredTask[]).map(toTask),
+      list: ownerId => (tasks.all(ownerId) as StoredTask[]).map(toTask),
     }
   },
 }

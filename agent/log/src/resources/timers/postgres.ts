@@ -43,7 +43,7 @@ export const timersOnPostgres: TimerResource['postgres'] = {
   },
 
   store: ({ write, now }) => ({
-    async claimTimers(by, limit, ttlMs) {
+    async claim(by, limit, ttlMs) {
       const at = now()
       const rows = await write(CLAIM, [by, at + ttlMs, at, limit])
       return rows.map(row => toTimer(row as StoredTimer, ttlMs))

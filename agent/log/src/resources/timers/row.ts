@@ -19,7 +19,7 @@ export type Timer = {
 
 export interface TimerWrites {
   /** Claims due timers for `ttlMs`; another process can claim them after that time without a `timer.fire`. */
-  claimTimers(by: string, limit: number, ttlMs: number): Promise<Timer[]>
+  claim(by: string, limit: number, ttlMs: number): Promise<Timer[]>
 }
 
 export type TimerChange =

@@ -47,6 +47,6 @@ export const timersOnSqlite: TimerResource['sqlite'] = {
   reads: () => ({}),
 
   store: ({ write }) => ({
-    claimTimers: async (by, limit, ttlMs) => (await write('claim', by, limit, ttlMs)) as Timer[],
+    claim: async (by, limit, ttlMs) => (await write('claim', by, limit, ttlMs)) as Timer[],
   }),
 }

@@ -14,7 +14,7 @@ async function setUp(sessions: number) {
   onTestFinished(() => store.close())
   const ids = Array.from({ length: sessions }, (_, at) => `s${at}`)
   for (const id of ids)
-    await store.createSession({
+    await store.sessions.create({
       id,
       agent: 'a',
       channel: 'api',

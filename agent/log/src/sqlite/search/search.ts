@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { AppError, ERRORS, type ErrorCode } from '@cairn/protocol'
-import type { LogStore } from '../../store.ts'
+import type { SessionStore } from '../../store.ts'
 import { followLogs } from '../../resources/search/follow.ts'
 import type { SearchPage, SearchStore, UsageRow } from '../../resources/search/row.ts'
 import type { SearchAnswer, SearchAsked, SearchRequest, SearchStart } from './thread.ts'
@@ -13,7 +13,7 @@ type Options = SearchStart & {
   report: (level: 'warn' | 'error', message: string) => void
   /** Set beside a running server, which owns the index. */
   readOnly: boolean
-  watch: LogStore['watchSessions']
+  watch: SessionStore['watch']
 }
 export type SqliteSearch = SearchStore & { close(): Promise<void> }
 
