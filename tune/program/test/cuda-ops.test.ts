@@ -78,7 +78,7 @@ if (findNvcc(nvccCandidates(process.env)) !== undefined) {
 } else {
   test('without nvcc the engine reports that it needs nvcc', async () => {
     vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
-    await expect(createCudaEngine()).rejects.toThrow('needs nvcc, which was not found')
+    await expect(createCudaEngine()).rejects.toThrow('requires nvcc, which was not found')
     vi.unstubAllEnvs()
   }, 600_000)
 }

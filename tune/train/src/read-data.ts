@@ -41,7 +41,8 @@ export async function readData(
   const data = isPreference(method)
     ? await readPreferences({ ...source, config: { ...config, method } }, options)
     : await readExamplesOf(source, options)
-  return { ...data, hasEndToken: tokenizer.eosTokenId !== undefined }
+  // A copy would freeze the counts of streamed data, which are read through a getter.
+  return Object.assign(data, { hasEndToken: tokenizer.eosTokenId !== undefined })
 }
 
 /** Data of a run that trains on examples, with the given tokenizer. */
