@@ -32,8 +32,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
-    // Tests wait for clocks, processes, browsers and disks: with three, two processors were idle 42 % of the time.
-    maxWorkers: 4,
+    // Tests wait for clocks, processes and browsers. With four, files of browsers take longer than they gain.
+    maxWorkers: 3,
     testTimeout: 2 * PATIENCE_MS,
     // Servers, engines and models are made in hooks; on a new machine the first engine is compiled there.
     hookTimeout: 3 * PATIENCE_MS,
