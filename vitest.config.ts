@@ -55,7 +55,7 @@ export default defineConfig({
             '{agent,tune}/*/test/**/*.test.ts',
             '{dev,tooling}/**/*.test.ts',
           ],
-          exclude: [...configDefaults.exclude, 'tooling/e2e/**'],
+          exclude: [...configDefaults.exclude, 'tooling/e2e/**', ...testGroups().faults],
           // Half of the processor time of a fresh process for each file went into loading the same modules.
           isolate: false,
         },

@@ -26,6 +26,17 @@ const FAULTS = [
   'stopped-clock',
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
+/** Of the same kind, in packages: outages, damaged files, deaths at every write, floods. */
+const FAULTS_OF_PACKAGES = [
+  'agent/api/test/security/login-flood.test.ts',
+  'agent/channels/test/proofs/kills.test.ts',
+  'agent/channels/test/proofs/leak-markers.test.ts',
+  'agent/log/test/durability.test.ts',
+  'agent/log/test/postgres-outage.test.ts',
+  'agent/log/test/security/damage.test.ts',
+  'agent/log/test/torn-wal.test.ts',
+]
+
 /** Long walks through the whole page: `CAIRN_TESTS=all npm test`. */
 const TOURS = ['axe-tour', 'keyboard-tour', 'security/no-sandbox-tour', 'spoken-tour', 'state-walks'].map(
   name => `agent/app/e2e/${name}.test.ts`,
@@ -36,10 +47,11 @@ export type TestGroups = Record<'e2e' | 'pages' | 'faults' | 'tours', string[]>
 /** Every end-to-end test file, in exactly one group. */
 export function testGroups(folder: string = root): TestGroups {
   const files = globSync('{agent/app,tune/cli,tooling}/e2e/**/*.test.ts', { cwd: folder }).toSorted()
-  const named = new Set([...FAULTS, ...TOURS])
+  const faults = [...FAULTS, ...FAULTS_OF_PACKAGES]
+  const named = new Set([...faults, ...TOURS])
   const pages = files.filter(file => !named.has(file) && reachesBrowser(file, folder))
   const known = new Set([...named, ...pages])
-  return { e2e: files.filter(file => !known.has(file)), pages, faults: FAULTS, tours: TOURS }
+  return { e2e: files.filter(file => !known.has(file)), pages, faults, tours: TOURS }
 }
 
 /** Follows relative imports; those of types alone load nothing. */
