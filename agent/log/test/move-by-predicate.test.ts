@@ -39,7 +39,8 @@ type Place = {
   open(): Promise<LogStore>
   query(sql: string): Promise<Record<string, unknown>[]>
   /** Copies rows into another, closed place. */
-  copyTo(target: Place, rows: [table: string, where: string][]): Promise<void>
+  /** Returns the tables that it copied: those of the other store are not here. */
+  copyTo(target: Place, rows: [table: string, where: string][]): Promise<string[]>
   schema: string
 }
 
@@ -63,6 +64,7 @@ async function makeSqlite(): Promise<Place & { path: string }> {
       const db = openDb((target as typeof place).path)
       db.prepare('ATTACH ? AS source').run(path)
       db.exec('BEGIN')
+      const copied: string[] = []
       for (const [table, where] of rows) {
         const there = db.prepare(`SELECT 1 FROM source.sqlite_schema WHERE name = ?`).get(table)
         if (there === undefined) continue
@@ -70,9 +72,11 @@ async function makeSqlite(): Promise<Place & { path: string }> {
           .replaceAll('FROM users', 'FROM source.users')
           .replaceAll('FROM organ', 'FROM source.organ')
         db.exec(`INSERT INTO main.${table} SELECT * FROM source.${table} WHERE ${from}`)
+        copied.push(table)
       }
       db.exec('COMMIT')
       db.close()
+      return copied
     },
   }
   return place
@@ -90,9 +94,10 @@ async function makePostgres(): Promise<Place> {
       const tables = (await query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`)).map(
         row => row['tablename'],
       )
-      for (const [table, where] of rows)
-        if (tables.includes(table))
-          await query(`INSERT INTO ${target.schema}.${table} SELECT * FROM ${table} WHERE ${where}`)
+      const own = rows.filter(([table]) => tables.includes(table))
+      for (const [table, where] of own)
+        await query(`INSERT INTO ${target.schema}.${table} SELECT * FROM ${table} WHERE ${where}`)
+      return own.map(([table]) => table)
     },
   }
 }
@@ -345,10 +350,9 @@ async function fill(store: LogStore, org_id: string): Promise<void> {
 async function copyOne(source: Place, target: Place, key: number): Promise<string[]> {
   const empty: string[] = []
   const rows = MOVED.map(([table, where]): [string, string] => [table, where.replaceAll('$1', String(key))])
-  await source.copyTo(target, rows)
-  for (const [table] of rows) {
-    const found = await target.query(`SELECT count(*) AS count FROM ${table}`).catch(() => null)
-    if (found !== null && Number(found[0]?.['count']) === 0) empty.push(table)
+  for (const table of await source.copyTo(target, rows)) {
+    const found = await target.query(`SELECT count(*) AS count FROM ${table}`)
+    if (Number(found[0]?.['count']) === 0) empty.push(table)
   }
   return empty
 }

@@ -1,11 +1,11 @@
-/** What the service needs to start, and what it offers once it runs. */
+/** The inputs of a start of the service, and the running service. */
 import type { SandboxStatus } from '@cairn/sandbox'
 import type { Redact } from '@cairn/log'
 import type { EffectiveConfig } from '../config/effective-config.ts'
 import type { Database } from '../local/open-store.ts'
 import type { Logger } from './logging.ts'
 
-/** What a process on a shared database does: serve requests, run turns, or both. */
+/** Roles of a process on a shared database: it serves requests, runs turns, or does both. */
 export const ROLES = ['all', 'api', 'worker'] as const
 export type Role = (typeof ROLES)[number]
 

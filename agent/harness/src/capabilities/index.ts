@@ -41,7 +41,7 @@ export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Pr
     return [
       // Its memory of the user is the first part that is added to the system prompt.
       reviews.capability(claimed, catalogue),
-      // Asks nothing and adds no tool: any place would do.
+      // It asks nothing and adds no tool, so its position does not matter.
       titles(runner, report),
       // Listed in the system prompt after the memory; its tool may be given to experts.
       skills(catalogue),
@@ -56,7 +56,7 @@ export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Pr
       // Calls that wait for workers are closed before the next call; tools of tasks follow those of workers.
       workers(runner, claimed),
       tasks(runner, claimed),
-      // As a report: a worker that has completed its work is not ended by its budget.
+      // It stands here like a report: a budget does not end a worker that has completed its work.
       worker(runner, claimed),
       // Below what ends a turn as completed, above the goals, whose own budgets end it as exhausted as well.
       budgets(claimed),

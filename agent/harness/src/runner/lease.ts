@@ -49,7 +49,7 @@ export function watchLease(store: LogStore, lease: Lease, report: Logger): () =>
           )
       }
     } catch (error) {
-      // The next notification or renewal checks again, and the fence guards every write meanwhile.
+      // The next notification or renewal checks again, and until then the fence rejects stale writes.
       report('warn', 'lease check failed', { error: asError(error).message })
     } finally {
       polling = false
@@ -119,7 +119,7 @@ export function createLeaseReleaseRetry(deps: {
         () => false,
       )
       try {
-        // Fenced: a lease that another runner has claimed meanwhile stays with it.
+        // The fence protects a lease that another runner has claimed since.
         await store.leases.release(session_id, fence)
         return
       } catch (error) {

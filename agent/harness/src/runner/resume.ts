@@ -181,14 +181,14 @@ async function prepareTurn({ runner, claimed, capabilities }: Resumed): Promise<
   const { store, models, config, clock, random, newId, redact, streamRedactor, shutdown } = runner
   const { session, lease, log, report } = claimed
   const made = claimed.makeFolders()
-  // Awaited further down; a failure before that must not leave its rejection unhandled.
+  // The promise is awaited below, where its error is handled. A rejection before that must do nothing.
   made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
-  const begun = runner.tools()
-  let tools = begun
+  const ownTools = runner.tools()
+  let tools = ownTools
   for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
-  const ofCapabilities = tools.slice(begun.length)
+  const ofCapabilities = tools.slice(ownTools.length)
   const turn = {
     store,
     log,

@@ -1,4 +1,4 @@
-/** What a runner needs to run coding agents. */
+/** The dependencies of a runner that runs coding agents. */
 import type { Clock } from '@cairn/models/clock'
 import type { CodingAgents } from './agent-process.ts'
 
