@@ -144,13 +144,22 @@ test(
     await frame.getByRole('button', { name: 'Blue' }).focus()
     await page.keyboard.press('Enter')
     await frame.locator('.item.mine', { hasText: 'Blue' }).waitFor()
+    await frame.getByText('So be it.').waitFor()
+    const stop = frame.getByRole('button', { name: 'Stop' })
+    await stop.waitFor({ state: 'hidden' })
 
+    // The stop must not overtake the message that was typed just before it, however slow that one is.
+    const isTyped = Promise.withResolvers<void>()
+    await page.route('**/messages', async route => {
+      await isTyped.promise
+      await route.continue()
+    })
     await field.focus()
     await page.keyboard.type('slow')
     await page.keyboard.press('Enter')
-    await frame.getByRole('button', { name: 'Stop' }).waitFor()
     await page.keyboard.type('/stop')
     await page.keyboard.press('Enter')
+    isTyped.resolve()
     await frame.getByText('Stopped.').waitFor()
 
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -231,14 +231,18 @@ async function begin() {
   service.follow(0, signal, onRecord, onLost).catch(error => say(`${words.refused}: ${error.message}`, true))
 }
 
-$('composer').addEventListener('submit', async event => {
+/** The last message on its way: a message or a /stop never overtakes the one that was typed before it. */
+let sending = Promise.resolve()
+$('composer').addEventListener('submit', event => {
   event.preventDefault()
   const content = text.value.trim()
+  text.value = ''
+  sending = sending.then(() => submit(content))
+})
+async function submit(content) {
   const uploads = attaching.ids()
   if (content === '' && uploads.length === 0) return
   send.disabled = true
-  // What is typed until the answer comes is the next message.
-  text.value = ''
   const isSent = await trying(() =>
     /^\/(stop|cancel)$/i.test(content) ? service.stop() : service.say(content, uploads, crypto.randomUUID()),
   )
@@ -246,7 +250,7 @@ $('composer').addEventListener('submit', async event => {
   if (isSent) attaching.clear()
   else text.value = [content, text.value].filter(part => part !== '').join('\n')
   text.focus()
-})
+}
 text.addEventListener('keydown', event => {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
   event.preventDefault()
