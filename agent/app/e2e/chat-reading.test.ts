@@ -63,8 +63,8 @@ test('a card that changes height keeps the chat at its end; a reader who scrolls
   expect(await page.evaluate<number>(fromEnd)).toBeLessThan(2)
   expect(await newest.count()).toBe(0)
   await page.locator('.chat-scroll').hover()
-  // Chromium drops or takes back a turn of the wheel while it still commits a scroll of the page. A reader turns
-  // it again.
+  // Chromium drops or takes back a turn of the wheel while it still commits a scroll of the page. A reader
+  // turns it again.
   const scrollUp = async () => {
     await page.mouse.wheel(0, -500)
     await newest.waitFor({ timeout: 2000 })

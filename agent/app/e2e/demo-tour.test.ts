@@ -1,41 +1,9 @@
-/** The web UI in a real Chromium against the real server. */
-import type { CairnClient } from '@cairn/client'
-import { freePort } from '@cairn/log/test/free-port'
-import type { Page } from 'playwright-core'
+/** The demo tour in a real Chromium against the real service. */
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer, startService } from './server.ts'
-import { PATIENCE_MS, endsTurn, isType, readLog, runTurn, waitFor } from './session.ts'
-
-const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
-const POLL = { timeout: PATIENCE_MS }
-const sessionIn = (page: Page): string => /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
-
-async function startSession(page: Page, loginUrl: string): Promise<string> {
-  await page.goto(loginUrl)
-  await page.waitForURL('**/sessions')
-  await by(page, 'new-session').click()
-  await page.waitForURL('**/sessions/*')
-  return sessionIn(page)
-}
-
-/**
- * Waits until the page's event count equals that of the log, including events that arrive meanwhile. Chunks
- * of answers are folded.
- */
-async function untilCounted(page: Page, client: CairnClient, id: string): Promise<void> {
-  await expect
-    .poll(async () => {
-      const { length } = (await readLog(client, id)).filter(({ type }) => type !== 'llm.delta')
-      return (await by(page, 'events-status').textContent())?.includes(`${length} events`)
-    }, POLL)
-    .toBe(true)
-}
-
-async function write(page: Page, text: string): Promise<void> {
-  await by(page, 'composer').fill(text)
-  await by(page, 'composer').press('Enter')
-}
+import { by, POLL, startSession, untilCounted, write } from './page-session.ts'
+import { makePlace, startService } from './server.ts'
+import { endsTurn, isType, readLog, runTurn, waitFor } from './session.ts'
 
 // These run in the page, so they are strings: this program has no DOM types.
 /** Counts how often the streaming answer grows on the page. */
@@ -200,40 +168,4 @@ test('the demo tour runs from login to approval, and the page shows every event 
     await page.locator('[data-event-id]').first().waitFor()
   })
   expect(troubles).toEqual([])
-})
-
-/** Promise 1.1: The page shows every event and survives a server crash without a reload. */
-test('an open page recovers from a server crash without a reload and misses no event', async () => {
-  const place = makePlace()
-  place.env['PORT'] = String(await freePort())
-  const first = await startServer(place)
-  const { page } = await openPage(await openBrowser())
-  const id = await startSession(page, first.loginUrl)
-  await by(page, 'connection', '[data-state="live"]').waitFor()
-  await write(page, 'Show me what you can do')
-  // The start of a turn of several seconds. How much of it the page has drawn by now does not matter.
-  await waitFor(first.client, id, 0, isType('llm.delta'))
-  await first.kill()
-  await by(page, 'connection', '[data-state="reconnecting"]').waitFor()
-  const second = await startServer(place)
-  await by(page, 'connection', '[data-state="live"]').waitFor()
-  await by(page, 'question-card', '[data-state="open"]').waitFor()
-  await by(page, 'tab-events').click()
-  await untilCounted(page, second.client, id)
-  expect((await readLog(second.client, id)).some(({ type }) => type === 'harness.recovered')).toBe(true)
-  await by(page, 'next-alarm').click()
-  await by(page, 'event-detail').getByText('harness.recovered').first().waitFor()
-})
-
-test('a login link works once, and a visitor without a login sees only the login page', async () => {
-  const server = await startService(makePlace())
-  const browser = await openBrowser()
-  const { page } = await openPage(browser)
-  await startSession(page, server.loginUrl)
-  const stranger = await openPage(await openBrowser())
-  const sees = (name: string): Promise<boolean> => by(stranger.page, name).isVisible()
-  await stranger.page.goto(server.loginUrl)
-  await expect.poll(() => sees('login-error'), { message: 'the link is used up' }).toBe(true)
-  await stranger.page.goto(`${server.url}/inbox`)
-  await expect.poll(() => sees('login-form'), { message: 'the inbox wants a login' }).toBe(true)
 })
