@@ -97,6 +97,8 @@ const special = {
   mlp_only_layers: z.array(z.int().nonnegative()).nullish(),
   output_router_logits: z.boolean().default(false),
   router_aux_loss_coef: z.number().nonnegative().default(0),
+  /** Noise in the router's input during training. */
+  router_jitter_noise: z.number().default(0),
   full_attn_mod: z.number().nullish(),
   interpolate_factor: z.number().nullish(),
 }
@@ -119,6 +121,7 @@ export const SUPPORTED_VALUES: Partial<
   final_logit_softcapping: [],
   use_bidirectional_attention: [false],
   rope_interleaved: [false],
+  router_jitter_noise: [0],
   full_attn_mod: [1],
   interpolate_factor: [1],
 }

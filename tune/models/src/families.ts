@@ -3,6 +3,7 @@
  * (record-model.ts) reads the configuration that a row derives from config.json. Names, shapes, adapter
  * targets and caches come from its recording (model-parts.ts).
  */
+import { EXPERT_NAMES, MIXTRAL_EXPERT_NAMES } from '@cairn-tune/weights'
 import type { ConfigKey, ConfigKeys } from './config-keys.ts'
 import type { Forward } from './model-config.ts'
 
@@ -135,6 +136,7 @@ export const FAMILIES = {
         expert_intermediate_size: c.moe_intermediate_size ?? 0,
         softmax_over_all: !c.norm_topk_prob,
         router: 'mlp.gate',
+        names: EXPERT_NAMES,
         is_biased: false,
         clamp: undefined,
       },
@@ -144,6 +146,39 @@ export const FAMILIES = {
     slides: c => c.use_sliding_window,
     sparse: (c, i) => !c.mlp_only_layers?.includes(i) && (i + 1) % c.decoder_sparse_step === 0,
     gguf: { architecture: 'qwen3moe' },
+  }),
+  mixtral: family({
+    architecture: 'MixtralForCausalLM',
+    keys: [
+      ...(['sliding_window', 'num_local_experts', 'num_experts', 'num_experts_per_tok'] as const),
+      ...(['output_router_logits', 'router_aux_loss_coef', 'router_jitter_noise'] as const),
+    ],
+    defaults: {
+      ...SIZES,
+      vocab_size: 32000,
+      intermediate_size: 14336,
+      num_key_value_heads: 8,
+      max_position_embeddings: 131072,
+      rms_norm_eps: 1e-5,
+      rope_theta: 1_000_000,
+      num_local_experts: 8,
+      num_experts_per_tok: 2,
+    },
+    forward: c => ({
+      experts: {
+        count: expertCount(c),
+        top_k: c.num_experts_per_tok ?? 0,
+        expert_intermediate_size: c.intermediate_size,
+        softmax_over_all: false,
+        router: 'block_sparse_moe.gate',
+        names: MIXTRAL_EXPERT_NAMES,
+        is_biased: false,
+        clamp: undefined,
+      },
+    }),
+    slides: () => true,
+    sparse: () => true,
+    gguf: { architecture: 'llama' },
   }),
   gpt_oss: family({
     architecture: 'GptOssForCausalLM',
@@ -183,6 +218,7 @@ export const FAMILIES = {
         expert_intermediate_size: c.intermediate_size,
         softmax_over_all: false,
         router: 'mlp.router',
+        names: EXPERT_NAMES,
         is_biased: true,
         clamp: { alpha: c.swiglu_alpha, limit: c.swiglu_limit },
       },

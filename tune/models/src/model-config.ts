@@ -1,5 +1,5 @@
 /** Model parameters of a forward pass, with the names of config.json where they exist there. */
-import type { QuantizedLayout } from '@cairn-tune/weights'
+import type { ExpertNames, QuantizedLayout } from '@cairn-tune/weights'
 import type { FamilyName } from './families.ts'
 
 /** Scaling of rotary frequencies for longer contexts, by transformers' `rope_type`. */
@@ -31,6 +31,7 @@ export type ExpertsConfig = {
   softmax_over_all: boolean
   /** Name of the router in a layer. */
   router: string
+  names: ExpertNames
   /** The router and the expert projections have biases. */
   is_biased: boolean
   /** Gate and up rows alternate in one matrix and are clamped. Undefined means SwiGLU of two matrices. */

@@ -36,16 +36,17 @@ export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tenso
 /** Records the output of each expert for its rows. */
 function recordExpertRows(
   { g, config, linear, weights, part }: LayerParts,
-  { count, expert_intermediate_size: F, clamp, is_biased }: ExpertsConfig,
+  { count, expert_intermediate_size: F, clamp, is_biased, names }: ExpertsConfig,
   rows: Tensor,
   experts: ExpertRows,
 ): Tensor {
   const project = (name: string, x: Tensor, n: number) => {
-    const bias = is_biased ? weights(part(`mlp.experts.${name}_bias`), [count, n]) : undefined
-    return linear(`mlp.experts.${name}`, x, n, { experts, bias })
+    const path = `${names.module}.experts.${name}`
+    const bias = is_biased ? weights(part(`${path}_bias`), [count, n]) : undefined
+    return linear(path, x, n, { experts, bias })
   }
   const h = clamp
     ? g.clamped_glu({ x: project('gate_up_proj', rows, 2 * F) }, clamp).y
-    : g.swiglu({ gate: project('gate_proj', rows, F), up: project('up_proj', rows, F) }, {}).y // (P, F)
-  return project('down_proj', h, config.hidden_size)
+    : g.swiglu({ gate: project(names.gate, rows, F), up: project(names.up, rows, F) }, {}).y // (P, F)
+  return project(names.down, h, config.hidden_size)
 }

@@ -3,6 +3,7 @@ import { partsOf, scaleOf, type ModelConfig } from '@cairn-tune/models'
 import {
   EXPERT_PARAMETERS,
   InputError,
+  expertNamesOf,
   isFeedForward,
   matchesLinear,
   type AdapterConfig,
@@ -22,9 +23,10 @@ export function checkFused(
     throw new InputError(
       `adapter_layout: peft-fused needs adapters on experts, and no experts of ${name} get one`,
     )
-  if (has('gate_proj') !== has('up_proj'))
+  const names = expertNamesOf(experts)
+  if (names && has(names.gate) !== has(names.up))
     throw new InputError(
-      'adapter_layout: peft-fused stores gate_proj and up_proj in one parameter; ' +
+      `adapter_layout: peft-fused stores ${names.gate} and ${names.up} in one parameter; ` +
         'lora_target_modules must name both or neither',
     )
 }
@@ -44,8 +46,9 @@ export function fusedKeys(
     const isDown = parameter.endsWith('down_proj')
     const [first] = downs
     const layer = first?.name.slice(0, first.name.lastIndexOf('.experts.')) ?? ''
+    const isOfDown = (name: string) => /\.experts\.(?:down_proj|w2)\./.test(name)
     return downs
-      .filter(({ name }) => name.startsWith(`${layer}.experts.`) && name.includes('.down_proj.') === isDown)
+      .filter(({ name }) => name.startsWith(`${layer}.experts.`) && isOfDown(name) === isDown)
       .reduce((sum, { shape }) => sum + shape[1], 0)
   }
   const scale = scaleOf(config, EXPERT_PARAMETERS[0])

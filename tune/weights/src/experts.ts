@@ -6,6 +6,35 @@ import type { Shape } from '@cairn-tune/ops'
 import type { Checkpoint } from './checkpoint.ts'
 import { mxfp4Names } from './mxfp4-experts.ts'
 
+/** Names of a layer's experts in checkpoints and adapters. */
+export type ExpertNames = {
+  /** Module of a layer that contains `experts`. */
+  module: string
+  gate: string
+  up: string
+  down: string
+}
+
+/** The names of most families. */
+export const EXPERT_NAMES: ExpertNames = {
+  module: 'mlp',
+  gate: 'gate_proj',
+  up: 'up_proj',
+  down: 'down_proj',
+}
+export const MIXTRAL_EXPERT_NAMES: ExpertNames = {
+  module: 'block_sparse_moe',
+  gate: 'w1',
+  up: 'w3',
+  down: 'w2',
+}
+
+/** The names that a model with these linears uses for separate gates and ups. Undefined if it has none. */
+export const expertNamesOf = (linears: readonly { name: string }[]): ExpertNames | undefined =>
+  [EXPERT_NAMES, MIXTRAL_EXPERT_NAMES].find(({ module, gate }) =>
+    linears.some(({ name }) => name.endsWith(`.${module}.experts.${gate}`)),
+  )
+
 /** The name of one expert's matrix. */
 const expertName = (name: string, expert: number): string => name.replace('.experts.', `.experts.${expert}.`)
 

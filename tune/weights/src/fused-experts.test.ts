@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { EXPERT_NAMES, MIXTRAL_EXPERT_NAMES, type ExpertNames } from './experts.ts'
 import { fuseStacks, fusedParameter, parameterOf, partFused, type AdapterStack } from './fused-experts.ts'
 import type { AdapterTensor, StoredTensor } from './peft-adapter.ts'
 
@@ -30,12 +31,17 @@ const pick = (tensors: readonly AdapterTensor[], name: string) => {
   if (!found) throw new Error(`no ${name}`)
   return found
 }
-const part = (tensors: readonly AdapterTensor[], module: string, parameter: string, splits: boolean) => {
+const part = (
+  tensors: readonly AdapterTensor[],
+  module: string,
+  parameter: string,
+  names: ExpertNames | undefined,
+) => {
   const [a, b] = ['A', 'B'].map(side => stored(pick(tensors, `${module}.lora_${side}.weight`))) as [
     StoredTensor,
     StoredTensor,
   ]
-  return [...partFused({ parameter, rank: a.shape[0] / E, a, b }, splits)].flat()
+  return [...partFused({ parameter, rank: a.shape[0] / E, a, b }, names)].flat()
 }
 
 test('row e·R + j of A and column j·E + e of B belong to expert e; gates and ups are separate blocks', () => {
@@ -59,8 +65,8 @@ test('row e·R + j of A and column j·E + e of B belong to expert e; gates and u
 test('splitting a fused adapter gives the same adapters with the same ranks', () => {
   const fused = fuseStacks(separate)
   const parted = [
-    ...part(fused, `${stem}.base_layer`, `${stem}.gate_up_proj`, true),
-    ...part(fused, stem, `${stem}.down_proj`, true),
+    ...part(fused, `${stem}.base_layer`, `${stem}.gate_up_proj`, EXPERT_NAMES),
+    ...part(fused, stem, `${stem}.down_proj`, EXPERT_NAMES),
   ]
   expect(parted).toHaveLength(E * 6)
   for (const { name, shape, values } of separate)
@@ -76,17 +82,40 @@ test('gate and up share A and its whole rank if B is not two blocks', () => {
   const shared = [stack('gate_up_proj.lora_A', R, IN, 1), stack('gate_up_proj.lora_B', 2 * F, R, 101)]
   const fused = fuseStacks(shared)
   expect(fused.map(({ name }) => name)).toEqual([`${stem}.lora_A.weight`, `${stem}.lora_B.weight`])
-  const parted = part(fused, stem, `${stem}.gate_up_proj`, true)
+  const parted = part(fused, stem, `${stem}.gate_up_proj`, EXPERT_NAMES)
   const named = (name: string) => parted.find(one => one.name === `${stem}.1.${name}.weight`)
   expect(named('gate_proj.lora_A')?.bytes).toEqual(named('up_proj.lora_A')?.bytes)
   expect(named('up_proj.lora_B')?.shape).toEqual([F, R])
   expect(valuesOf(named('up_proj.lora_B') as StoredTensor)[0]).toBe(101 + (2 * F + F) * R)
   // A model with gates and ups in one matrix has one adapter for them.
-  const whole = part(fused, stem, `${stem}.gate_up_proj`, false)
+  const whole = part(fused, stem, `${stem}.gate_up_proj`, undefined)
   expect(whole.map(({ name }) => name).slice(0, 2)).toEqual(
     ['A', 'B'].map(side => `${stem}.0.gate_up_proj.lora_${side}.weight`),
   )
   expect(whole[1]?.shape).toEqual([2 * F, R])
+})
+
+test("Mixtral's experts have transformers' names in the fused form, and their own names when split", () => {
+  const renamed = (name: string) =>
+    name
+      .replace('.mlp.', '.block_sparse_moe.')
+      .replace('gate_proj', 'w1')
+      .replace('up_proj', 'w3')
+      .replace('down_proj', 'w2')
+  const own = separate.map(one => ({ ...one, name: renamed(one.name) }))
+  const fused = fuseStacks(own)
+  expect(fused).toEqual(fuseStacks(separate))
+  const parted = [
+    ...part(fused, `${stem}.base_layer`, `${stem}.gate_up_proj`, MIXTRAL_EXPERT_NAMES),
+    ...part(fused, stem, `${stem}.down_proj`, MIXTRAL_EXPERT_NAMES),
+  ]
+  expect(parted.map(({ name }) => name).toSorted()).toEqual(
+    own
+      .flatMap(({ name }) => [0, 1, 2].map(e => name.replace('.experts.', `.experts.${e}.`)))
+      .toSorted(),
+  )
+  expect(parameterOf('model.layers.1.block_sparse_moe.experts.3.w3')).toBe(`${stem}.gate_up_proj`)
+  expect(parameterOf('model.layers.1.block_sparse_moe.experts.3.w2')).toBe(`${stem}.down_proj`)
 })
 
 test('finds the parameter that PEFT wraps, and rejects a pair without one', () => {

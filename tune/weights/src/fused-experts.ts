@@ -3,9 +3,11 @@
  * layer. With rank R, expert e has row e·R + j of A and column j·E + e of B, for j below R.
  *
  * PEFT wraps the module `experts` once for each of its parameters: the first, `gate_up_proj`, is under
- * `experts.base_layer` if both are adapted, and the last one under `experts` itself.
+ * `experts.base_layer` if both are adapted, and the last one under `experts` itself. Module and parameters
+ * have transformers' names, which are the same for all families. Mixtral's checkpoints have others.
  */
 import { UnsupportedError } from './errors.ts'
+import { EXPERT_NAMES, MIXTRAL_EXPERT_NAMES, type ExpertNames } from './experts.ts'
 import type { AdapterTensor, StoredTensor } from './peft-adapter.ts'
 
 const [GATE_UP, DOWN] = ['gate_up_proj', 'down_proj'] as const
@@ -14,6 +16,10 @@ const MODULE = /\.experts(?:\.base_layer)?$/
 
 /** PEFT's names of expert parameters, in `target_parameters`. */
 export const EXPERT_PARAMETERS = [`mlp.experts.${GATE_UP}`, `mlp.experts.${DOWN}`] as const
+
+/** transformers' name of the module of a layer's experts, from that of a checkpoint. */
+const moduleOf = (name: string): string =>
+  name.replace(`.${MIXTRAL_EXPERT_NAMES.module}.`, `.${EXPERT_NAMES.module}.`)
 
 /** The parameter of a pair under `…experts` or `…experts.base_layer`. Undefined for other linears. */
 export function fusedParameter(
@@ -38,7 +44,9 @@ export function fusedParameter(
 
 /** The fused parameter of one expert's projection, which determines its rank and scale. */
 export const parameterOf = (linear: string): string =>
-  linear.replace(/\.experts\.\d+\.(?:gate|up|gate_up)_proj$/, `.experts.${GATE_UP}`)
+  moduleOf(linear)
+    .replace(/\.experts\.\d+\.(?:gate_proj|up_proj|gate_up_proj|w1|w3)$/, `.experts.${GATE_UP}`)
+    .replace(/\.experts\.\d+\.(?:down_proj|w2)$/, `.experts.${DOWN}`)
 
 /** A pair of the fused form: A is (E·R, in), B is (out, E·R). */
 export type FusedPair = { parameter: string; rank: number; a: StoredTensor; b: StoredTensor }
@@ -76,27 +84,32 @@ type Range = { start: number; end: number }
 type BPart = { experts: number; rank: number; expert: number; rows: Range; columns: Range }
 
 /**
- * The pairs of every expert. With `splitsGateUp`, gate and up are separate linears. They share A; or, if B is
- * block diagonal with zeros (the fused form of separate adapters), each has half of A's rows.
+ * The pairs of every expert. With `names`, gate and up are separate linears. They share A; or, if B is block
+ * diagonal with zeros (the fused form of separate adapters), each has half of A's rows.
  */
 export function* partFused(
   { parameter, rank, a, b }: FusedPair,
-  splitsGateUp: boolean,
+  names: ExpertNames | undefined,
 ): Generator<StoredTensor[]> {
   const [experts, inputs, outputs] = [a.shape[0] / rank, a.shape[1], b.shape[0]]
   const [from, codes] = [codesOf(a), codesOf(b)]
-  const stem = parameter.slice(0, parameter.lastIndexOf('.'))
+  const { module, gate: gateName, up: upName, down } = names ?? EXPERT_NAMES
+  const fusedStem = parameter.slice(0, parameter.lastIndexOf('.'))
+  const stem = fusedStem.replace(/\.mlp\.experts$/, `.${module}.experts`)
   const all = { start: 0, end: rank }
   const pairOf = (expert: number, name: string, rows: Range, columns: Range): StoredTensor[] => {
     const linear = `${stem}.${expert}.${name}`
-    const down = from.slice((expert * rank + columns.start) * inputs, (expert * rank + columns.end) * inputs)
+    const rowsOfA = from.slice(
+      (expert * rank + columns.start) * inputs,
+      (expert * rank + columns.end) * inputs,
+    )
     const width = columns.end - columns.start
     return [
       {
         name: `${linear}.lora_A.weight`,
         shape: [width, inputs],
         dtype: a.dtype,
-        bytes: new Uint8Array(down.buffer, down.byteOffset, down.byteLength),
+        bytes: new Uint8Array(rowsOfA.buffer, rowsOfA.byteOffset, rowsOfA.byteLength),
       },
       {
         name: `${linear}.lora_B.weight`,
@@ -106,8 +119,9 @@ export function* partFused(
       },
     ]
   }
-  if (!splitsGateUp || !parameter.endsWith(GATE_UP)) {
-    const name = parameter.slice(stem.length + 1)
+  const isDown = parameter.endsWith(DOWN)
+  if (!names || isDown) {
+    const name = isDown ? down : GATE_UP
     for (let e = 0; e < experts; e++) yield pairOf(e, name, { start: 0, end: outputs }, all)
     return
   }
@@ -126,8 +140,8 @@ export function* partFused(
     Array.from({ length: experts }, (_, e) => isZero(e, gate, second) && isZero(e, up, first)).every(Boolean)
   for (let e = 0; e < experts; e++)
     yield [
-      ...pairOf(e, 'gate_proj', gate, isTwoBlocks ? first : all),
-      ...pairOf(e, 'up_proj', up, isTwoBlocks ? second : all),
+      ...pairOf(e, gateName, gate, isTwoBlocks ? first : all),
+      ...pairOf(e, upName, up, isTwoBlocks ? second : all),
     ]
 }
 
@@ -185,9 +199,13 @@ export function fuseStacks(stacks: readonly AdapterStack[]): AdapterTensor[] {
     if (linear !== b.name && a) pairs.set(linear, { a, b })
   }
   const modules = new Set([...pairs.keys()].map(linear => linear.slice(0, linear.lastIndexOf('.'))))
-  return [...modules].flatMap(module => {
-    const named = (names: readonly string[]) => names.flatMap(name => pairs.get(`${module}.${name}`) ?? [])
-    const [inner, outer] = [named(['gate_proj', 'up_proj', GATE_UP]), named([DOWN])]
+  return [...modules].flatMap(stored => {
+    const named = (names: readonly string[]) => names.flatMap(name => pairs.get(`${stored}.${name}`) ?? [])
+    const [inner, outer] = [
+      named(['gate_proj', 'up_proj', GATE_UP, MIXTRAL_EXPERT_NAMES.gate, MIXTRAL_EXPERT_NAMES.up]),
+      named([DOWN, MIXTRAL_EXPERT_NAMES.down]),
+    ]
+    const module = moduleOf(stored)
     const fuse = (name: string, of: readonly StackPair[]): AdapterTensor[] =>
       of.length === 0
         ? []

@@ -30,7 +30,16 @@ export { withThoughts } from './thoughts.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { EXPERT_PARAMETERS, fuseStacks, type AdapterStack } from './fused-experts.ts'
-export { linearsOf, matricesOf, missingExperts, storedName } from './experts.ts'
+export {
+  EXPERT_NAMES,
+  MIXTRAL_EXPERT_NAMES,
+  expertNamesOf,
+  linearsOf,
+  matricesOf,
+  missingExperts,
+  storedName,
+  type ExpertNames,
+} from './experts.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { WriteError, makeDirectories, makeDirectory, withPath } from './fs-errors.ts'
 export { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'

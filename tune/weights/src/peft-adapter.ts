@@ -9,6 +9,7 @@ import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { makeDirectories } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
+import { expertNamesOf } from './experts.ts'
 import { fusedParameter, parameterOf, partFused } from './fused-experts.ts'
 import {
   ADAPTER_CONFIG,
@@ -262,7 +263,7 @@ async function partAll(
     limits: AdapterLimits | undefined
   },
 ): Promise<void> {
-  const splitsGateUp = linears.some(({ name }) => name.endsWith('.experts.gate_proj'))
+  const names = expertNamesOf(linears)
   for (const a of fused) {
     const parameter = a.name.replace(/\.lora_A\.weight$/, '')
     if (parameter === a.name) continue
@@ -278,7 +279,7 @@ async function partAll(
           'the adapter was trained on another base',
       )
     let parted = 0
-    for (const pair of partFused({ parameter, rank: rankOf(parameter), a, b }, splitsGateUp)) {
+    for (const pair of partFused({ parameter, rank: rankOf(parameter), a, b }, names)) {
       tensors.push(...pair)
       parted += pair.reduce((sum, { shape }) => sum + shape[0] * shape[1], 0)
       if (parted < NUMBERS_AT_ONCE) continue

@@ -16,10 +16,11 @@ export type RankKeys = {
 }
 
 /** Projections of the feed-forward part of a layer. With experts, each exists once per expert. */
-const FEED_FORWARD = ['gate_proj', 'up_proj', 'gate_up_proj', 'down_proj']
+const FEED_FORWARD = ['gate_proj', 'up_proj', 'gate_up_proj', 'down_proj', 'w1', 'w2', 'w3']
 
 /** Whether a linear belongs to the feed-forward part of a layer, with or without experts. */
-export const isFeedForward = (linear: string): boolean => linear.includes('.mlp.')
+export const isFeedForward = (linear: string): boolean =>
+  linear.includes('.mlp.') || linear.includes('.block_sparse_moe.')
 
 export type Ranks = {
   lora_rank: number

@@ -8,6 +8,7 @@ make_families.py [NAME ...]
 """
 
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -150,6 +151,18 @@ MOE = dict(
     rope_parameters=dict(rope_type="default", rope_theta=1000.0),
 )
 FAMILIES["qwen3_moe"] = (transformers.Qwen3MoeConfig, dict(**MOE, norm_topk_prob=True), SPLIT)
+FAMILIES["mixtral"] = (
+    transformers.MixtralConfig,
+    dict(
+        head_dim=16,
+        num_local_experts=6,
+        num_experts_per_tok=2,
+        intermediate_size=24,
+        sliding_window=5,
+        rope_parameters=dict(rope_type="default", rope_theta=1000.0),
+    ),
+    SPLIT,
+)
 FAMILIES["gpt_oss"] = (
     transformers.GptOssConfig,
     dict(
@@ -219,19 +232,26 @@ def to_mxfp4(t):
     return (blocks.sign() * grid[nearest] * scale).reshape(t.shape)
 
 
+def stored_name(model, key):
+    """The name of a parameter in a checkpoint."""
+    return key.replace(".mlp.", ".block_sparse_moe.") if model.config.model_type == "mixtral" else key
+
+
 def parts_of_experts(model):
     """A model's fused matrices of experts by the names of a checkpoint, with the expert's number left out:
     (parameter, its first row, its rows)."""
     parts = {}
+    is_mixtral = model.config.model_type == "mixtral"
+    gate, up, down = ["w1", "w3", "w2"] if is_mixtral else ["gate_proj", "up_proj", "down_proj"]
     for key, p in model.named_parameters():
         if model.config.model_type == "gpt_oss" and p.dim() == 3:
             parts[key] = (key, 0, p.shape[2])
         elif key.endswith("experts.gate_up_proj"):
             half = p.shape[1] // 2
-            for i, part in enumerate(["gate_proj", "up_proj"]):
-                parts[key.replace("gate_up_proj", part)] = (key, i * half, half)
+            for i, part in enumerate([gate, up]):
+                parts[stored_name(model, key.replace("gate_up_proj", part))] = (key, i * half, half)
         elif key.endswith("experts.down_proj"):
-            parts[key] = (key, 0, p.shape[1])
+            parts[stored_name(model, key.replace("down_proj", down))] = (key, 0, p.shape[1])
     return parts
 
 
@@ -284,7 +304,7 @@ def new_experts(name, **other):
 
     def named(values):
         fused = {key for key, _, _ in experts.values()}
-        found = {key: value for key, value in values.items() if key not in fused}
+        found = {stored_name(model, key): value for key, value in values.items() if key not in fused}
         for part, (key, first, count) in experts.items():
             value = values[key].transpose(1, 2) if is_transposed else values[key]
             found[f"{part}.weight"] = value[:, first : first + count].clone()
@@ -302,9 +322,9 @@ def weights_of(model, named):
 def new_adapters(weights):
     """Random ones of rank 4, of feed-forward parts of rank 2."""
     adapters = {}
-    for key in [key.removesuffix(".weight") for key in weights if key.endswith("proj.weight")]:
+    for key in [key.removesuffix(".weight") for key in weights if re.search(r"(proj|\.w[123])\.weight$", key)]:
         shape = weights[f"{key}.weight"].shape
-        rank, count = 2 if ".mlp." in key else 4, list(shape[:-2])
+        rank, count = 4 if ".self_attn." in key else 2, list(shape[:-2])
         adapters[f"{key}.lora_A.weight"] = (0.1 * torch.randn(*count, rank, shape[-1])).requires_grad_()
         adapters[f"{key}.lora_B.weight"] = (0.1 * torch.randn(*count, shape[-2], rank)).requires_grad_()
     return adapters
@@ -322,7 +342,7 @@ def make_moe(name):
     wanted = {
         key: g
         for key, g in grads.items()
-        if g.dim() == 1 or ".experts." in key or "mlp.gate." in key or "mlp.router." in key
+        if g.dim() == 1 or ".experts." in key or re.search(r"\.(gate|router|shared_expert_gate)\.", key)
     }
     tensors |= {f"bare.{key}.grad": g.clone() for key, g in wanted.items()}
     tensors |= {"bare.hidden": hidden.detach(), "bare.losses": losses.detach()}
@@ -398,4 +418,5 @@ def make(name):
 
 if __name__ == "__main__":
     for family in sys.argv[1:] or FAMILIES:
-        (make_moe if "moe" in family or family == "gpt_oss" else make)(family)
+        is_moe = "moe" in family or family in ("mixtral", "gpt_oss")
+        (make_moe if is_moe else make)(family)

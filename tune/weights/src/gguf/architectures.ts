@@ -3,7 +3,14 @@
  * weight. A tensor that no row names is rejected.
  */
 import { GEMMA_KEYS } from './gemma-keys.ts'
-import { GPT_OSS_KEYS, PHI_KEYS, QWEN_EXPERT_KEYS, SMOLLM_KEYS, type OwnKeys } from './own-keys.ts'
+import {
+  GPT_OSS_KEYS,
+  MIXTRAL_KEYS,
+  PHI_KEYS,
+  QWEN_EXPERT_KEYS,
+  SMOLLM_KEYS,
+  type OwnKeys,
+} from './own-keys.ts'
 
 /** Names of layer weights: Hugging Face → GGUF, both without `.weight` and `.bias`. */
 const ATTENTION = {
@@ -39,6 +46,8 @@ const LLAMA_LAYER = {
 export type Architecture = {
   /** general.architecture. */
   name: string
+  /** Set if another row of this name is for models without experts. */
+  hasExperts?: true
   /**
    * The model_type of config.json that a file is read as. The rows of families say which are written as it.
    */
@@ -69,6 +78,21 @@ export const ARCHITECTURES: readonly Architecture[] = [
     modelType: 'llama',
     className: 'LlamaForCausalLM',
     layer: LLAMA_LAYER,
+    permutesPairs: true,
+  },
+  {
+    name: 'llama',
+    hasExperts: true,
+    modelType: 'mixtral',
+    className: 'MixtralForCausalLM',
+    layer: {
+      ...ATTENTION,
+      'block_sparse_moe.gate': 'ffn_gate_inp',
+      'block_sparse_moe.experts.w1': 'ffn_gate_exps',
+      'block_sparse_moe.experts.w3': 'ffn_up_exps',
+      'block_sparse_moe.experts.w2': 'ffn_down_exps',
+    },
+    own: MIXTRAL_KEYS,
     permutesPairs: true,
   },
   {
@@ -144,13 +168,20 @@ export const ARCHITECTURES: readonly Architecture[] = [
 ]
 
 /** Weights that files store in f32 regardless of the matrices: the router, and biases of experts. */
-export const isAlwaysF32 = (name: string): boolean => /\.mlp\.(gate|router)\.weight$|_bias$/.test(name)
+export const isAlwaysF32 = (name: string): boolean =>
+  /\.(?:mlp|block_sparse_moe)\.(?:gate|router)\.weight$|_bias$/.test(name)
 
 /** Whether a file stores this weight plus one. */
 export const storesPlusOne = ({ addsOneToNorms }: Architecture, name: string): boolean =>
   addsOneToNorms === true && name.endsWith('norm.weight')
 
-export const ARCHITECTURE_NAMES: readonly string[] = ARCHITECTURES.map(({ name }) => name)
+export const ARCHITECTURE_NAMES: readonly string[] = [...new Set(ARCHITECTURES.map(({ name }) => name))]
+
+/** The row of an architecture, for a model with or without experts. */
+export function findArchitecture(name: string | undefined, hasExperts: boolean): Architecture | undefined {
+  const rows = ARCHITECTURES.filter(row => row.name === name)
+  return rows.find(row => (row.hasExperts ?? false) === hasExperts) ?? rows[0]
+}
 
 const OUTSIDE_LAYERS = {
   'model.embed_tokens.weight': 'token_embd.weight',

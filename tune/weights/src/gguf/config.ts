@@ -1,6 +1,6 @@
 /** config.json and generation_config.json, derived from a GGUF file's metadata and tensors. */
 import { InputError, UnsupportedError } from '../errors.ts'
-import { ARCHITECTURES, ARCHITECTURE_NAMES, type Architecture } from './architectures.ts'
+import { ARCHITECTURE_NAMES, findArchitecture, type Architecture } from './architectures.ts'
 import type { GgufFile, GgufTensor } from './gguf-file.ts'
 import { ropeScalingOf } from './rope-scaling.ts'
 import { readVocabulary } from './vocabulary.ts'
@@ -27,7 +27,7 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
   if (kind !== 'model')
     throw new InputError(`${path}: general.type must be "model", got ${JSON.stringify(kind)}`)
   const name = metadata.needs('general.architecture', metadata.text('general.architecture'))
-  const row = ARCHITECTURES.find(known => known.name === name)
+  const row = findArchitecture(name, (metadata.whole(`${name}.expert_count`) ?? 0) > 0)
   if (!row)
     throw new UnsupportedError(
       `${path}: general.architecture ${JSON.stringify(name)} is not supported; supported: ` +

@@ -14,8 +14,8 @@ import { mxfp4Names } from '../mxfp4-experts.ts'
 import { layoutOf, readWeight } from '../quantized.ts'
 import { readTokenizerTexts } from '../tokenizer.ts'
 import {
-  ARCHITECTURES,
   ARCHITECTURE_NAMES,
+  findArchitecture,
   storesPlusOne,
   isAlwaysF32,
   permuteRows,
@@ -56,7 +56,7 @@ export function namesOf({
   config,
   model,
 }: Pick<ModelToExport, 'architecture' | 'config' | 'model'>) {
-  const row = ARCHITECTURES.find(({ name }) => name === architecture)
+  const row = findArchitecture(architecture, config.experts !== undefined)
   if (!row)
     throw new UnsupportedError(
       `${model}: export of ${config.model_type} models to GGUF is not supported; supported: ` +

@@ -54,6 +54,17 @@ export const QWEN_EXPERT_KEYS: OwnKeys = {
   },
 }
 
+export const MIXTRAL_KEYS: OwnKeys = {
+  keys: ['expert_count', 'expert_used_count'],
+  read({ metadata }, key) {
+    const whole = (name: string) => metadata.needs(key(name), metadata.whole(key(name)))
+    return { num_local_experts: whole('expert_count'), num_experts_per_tok: whole('expert_used_count') }
+  },
+  write({ experts }) {
+    return { expert_count: u32(experts?.count ?? 0), expert_used_count: u32(experts?.top_k ?? 0) }
+  },
+}
+
 /** llama.cpp leaves every fourth layer without rotation, regardless of the file. */
 const SMOLLM_INTERVAL = 4
 export const SMOLLM_KEYS: OwnKeys = {
