@@ -72,6 +72,11 @@ const special = {
   hidden_activation: z.string().nullish(),
   query_pre_attn_scalar: positive.nullish(),
   rope_local_base_freq: positive.nullish(),
+  attention_multiplier: positive.default(1),
+  embedding_multiplier: positive.default(1),
+  residual_multiplier: positive.default(1),
+  /** Divides the logits. */
+  logits_scaling: positive.default(1),
   attn_logit_softcapping: z.number().nullish(),
   final_logit_softcapping: z.number().nullish(),
   use_bidirectional_attention: z.boolean().nullish(),

@@ -324,6 +324,22 @@ export const FAMILIES = {
     scalesWindows: false,
     gguf: undefined,
   }),
+  granite: family({
+    architecture: 'GraniteForCausalLM',
+    keys: [
+      ...(['attention_bias', 'mlp_bias', 'attention_multiplier', 'embedding_multiplier'] as const),
+      ...(['residual_multiplier', 'logits_scaling'] as const),
+    ],
+    defaults: { ...SIZES, vocab_size: 32000, intermediate_size: 11008, max_position_embeddings: 2048 },
+    forward: c => ({
+      attention_scale: c.attention_multiplier,
+      embedding_multiplier: c.embedding_multiplier,
+      residual_multiplier: c.residual_multiplier,
+      logits_scale: 1 / c.logits_scaling,
+      biases: biases(c),
+    }),
+    gguf: { architecture: 'granite' },
+  }),
   smollm3: family({
     architecture: 'SmolLM3ForCausalLM',
     keys: [

@@ -53,6 +53,15 @@ export type Forward = {
   attention_scale: number
   /** Factor of embeddings, rounded to the dtype of activations. 0 means none. */
   embedding_scale: number
+  /** Another factor of embeddings, not rounded. */
+  embedding_multiplier: number
+  /**
+   * Factor of the outputs of attention and feed-forward before they are added. If it is not 1, the model must
+   * have norms before them only.
+   */
+  residual_multiplier: number
+  /** Factor of logits. */
+  logits_scale: number
   /** The softmax of each head has an attention sink: one learned score without a value. */
   sinks: boolean
   /** Queries and keys are normalised before the rotation: each head, or the whole projection. */

@@ -47,8 +47,12 @@ export type Balance = {
   sums: Tensor[]
 }
 
-/** Rows of logits that the loss computes at a time. */
-const lossChunk = 512
+/** Attributes of the ops that read logits. They compute 512 rows of logits at a time. */
+const headAttrs = ({ dtype, config }: Model) => ({
+  arithmetic: dtype,
+  chunk: 512,
+  scale: config.logits_scale,
+})
 
 /**
  * Attention of a layer, from rotated queries and keys and values: (T, H·D), (T, G·D), (T, G·D) → (T, H·D).
@@ -71,12 +75,12 @@ export function recordModel(
   model: Model & { trainsHead: boolean },
   batch: Batch,
 ): { loss: Tensor; losses: Tensor; hidden: Tensor; balance: Tensor | undefined } {
-  const { g, dtype } = model
+  const { g } = model
   const hidden = recordPacked(model, batch)
   const head = headOf(model)
   const loss = model.trainsHead ? g.head_loss_trained : g.head_loss
   return {
-    ...loss({ x: hidden, weight: head, targets: batch.targets }, { arithmetic: dtype, chunk: lossChunk }),
+    ...loss({ x: hidden, weight: head, targets: batch.targets }, headAttrs(model)),
     hidden,
     balance: recordBalance(model),
   }
@@ -95,7 +99,7 @@ function recordBalance({ g, config, balance }: Model): Tensor | undefined {
 export const recordLogps = (model: Model, batch: Batch): Tensor =>
   model.g.token_logps(
     { x: recordPacked(model, batch), weight: headOf(model), targets: batch.targets },
-    { arithmetic: model.dtype, chunk: lossChunk },
+    headAttrs(model),
   ).logps
 
 /** Records the model over packed documents up to its last norm. */
@@ -118,11 +122,22 @@ export const headName = ({ tie_word_embeddings: isTied }: ModelConfig) =>
 export const headOf = ({ config, weights }: Pick<Model, 'config' | 'weights'>): Tensor =>
   weights(headName(config), [config.vocab_size, config.hidden_size])
 
+/**
+ * Factor of embeddings. With a residual multiplier m, rows between layers are recorded divided by m: then
+ * nothing multiplies what a layer adds, and norms divide their epsilon by m². Norms are otherwise independent
+ * of the scale of their rows, so the results are those of x + m·f(x).
+ */
+function embeddingScale({ dtype, config }: Model): number {
+  const { embedding_scale: scale, embedding_multiplier: multiplier, residual_multiplier: m } = config
+  const rounded = dtype === 'bf16' ? decodeBf16(encodeBf16(scale)) : scale
+  return Math.fround(((scale === 0 ? 1 : rounded) * multiplier) / m)
+}
+
 /** Records the model up to its last norm, (T, C). The caller provides the attention between rows. */
 export function recordHidden(model: Model, rows: RowInputs, attend: Attend): Tensor {
   const { g, config, dtype, weights } = model
-  const { hidden_size: C, vocab_size: V, embedding_scale } = config
-  const scale = dtype === 'bf16' ? decodeBf16(encodeBf16(embedding_scale)) : Math.fround(embedding_scale)
+  const { hidden_size: C, vocab_size: V } = config
+  const scale = embeddingScale(model)
   let x = g.embed({ table: weights(EMBEDDINGS, [V, C]), ids: rows.ids }, { dtype, scale }).y // (T, C)
   for (let l = 0; l < config.num_hidden_layers; l++) {
     const input = x
@@ -133,7 +148,8 @@ export function recordHidden(model: Model, rows: RowInputs, attend: Attend): Ten
 
 /** Records a norm over the rows of x. */
 function normOf({ g, config, weights }: Model): (name: string, x: Tensor) => Tensor {
-  const { hidden_size: C, rms_norm_eps: eps, weight_offset } = config
+  const { hidden_size: C, rms_norm_eps, weight_offset, residual_multiplier } = config
+  const eps = rms_norm_eps / residual_multiplier ** 2
   return (name, x) => g.rms_norm({ x, weight: weights(`${name}.weight`, [C]) }, { eps, weight_offset }).y
 }
 

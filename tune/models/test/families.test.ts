@@ -33,6 +33,9 @@ async function farthest(
 const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
   attention_scale: config => ({ ...config, attention_scale: config.head_dim ** -0.5 }),
   embedding_scale: config => ({ ...config, embedding_scale: 0 }),
+  embedding_multiplier: config => ({ ...config, embedding_multiplier: 1 }),
+  residual_multiplier: config => ({ ...config, residual_multiplier: 1 }),
+  logits_scale: config => ({ ...config, logits_scale: 1 }),
   qk_norm: config => ({ ...config, qk_norm: false }),
   weight_offset: config => ({ ...config, weight_offset: 0 }),
   activation: config => ({ ...config, activation: 'swiglu' }),

@@ -45,7 +45,7 @@ void count_scratch(ScratchSizes& sizes, const Tensor& x, const Tensor& weight, A
 }
 
 void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic,
-    int64_t chunk, const Tensor* dweight) {
+    int64_t chunk, float scale, const Tensor* dweight) {
   const Tensor &losses = *call.out[head_loss_out::losses], &dx = *call.out[head_loss_out::dx];
   const int64_t tokens = x.dims[0], columns = x.dims[1], vocab = weight.dims[0];
   const int32_t* target = ints_of(targets);
@@ -61,7 +61,7 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
     const Stored z = plain(logits.data, dtype, vocab),
                  rows_of_x =
                      plain(x.data + first * columns * int64_t(element_size(x.dtype)), x.dtype, columns);
-    gemm(call, {rows, vocab, {{{rows_of_x, true}, {stored_of(weight), true}, columns}, {}}, 1.0f, arithmetic,
+    gemm(call, {rows, vocab, {{{rows_of_x, true}, {stored_of(weight), true}, columns}, {}}, scale, arithmetic,
                    nullptr, logits});
     parallel(call, rows, [&](int64_t i, int) {
       char* row = logits.data + i * vocab * int64_t(element_size(dtype));
@@ -71,10 +71,10 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
     });
     Tensor dx_rows = dx;
     dx_rows.data += first * columns * int64_t(element_size(dx.dtype));
-    gemm(call, {rows, columns, {{{z, true}, {stored_of(weight), false}, vocab}, {}}, 1.0f, arithmetic,
+    gemm(call, {rows, columns, {{{z, true}, {stored_of(weight), false}, vocab}, {}}, scale, arithmetic,
                    nullptr, dx_rows});
     if (dweight)
-      gemm(call, {vocab, columns, {{{z, false}, {rows_of_x, false}, rows}, {}}, 1.0f, arithmetic,
+      gemm(call, {vocab, columns, {{{z, false}, {rows_of_x, false}, rows}, {}}, scale, arithmetic,
                      first > 0 ? dweight : nullptr, *dweight});
   }
   double sum = 0;
@@ -87,13 +87,13 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
 void head_loss(Call& call) {
   const auto attrs = HeadLossAttrs::read(call.attrs);
   run(call, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], *call.in[head_loss_in::targets],
-      attrs.arithmetic, attrs.chunk, nullptr);
+      attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), nullptr);
 }
 
 void head_loss_trained(Call& call) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
   run(call, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight],
-      *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk,
+      *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale),
       call.out[head_loss_trained_out::dweight]);
 }
 

@@ -65,6 +65,9 @@ inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) {
   return size_t(rows * vocab) * element_size(logits_dtype(arithmetic));
 }
 
+// The factor of logits, which is 0 if the op has none.
+inline float one_if_absent(float scale) { return scale == 0 ? 1 : scale; }
+
 inline void check_targets(const Tensor& targets, int64_t vocab) {
   const int32_t* target = ints_of(targets);
   for (int64_t t = 0; t < targets.count; t++)

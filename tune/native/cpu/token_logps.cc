@@ -14,6 +14,7 @@ struct Head {
   const Tensor &x, &weight, &targets;
   Arithmetic arithmetic;
   int64_t chunk;
+  float scale;  // of logits
 
   int64_t tokens() const { return x.dims[0]; }
   int64_t columns() const { return x.dims[1]; }
@@ -62,7 +63,7 @@ void over_live_rows(Call& call, const Head& h, Body body) {
           h.row_bytes());
     });
     const Operand a{plain(rows_of_x, h.x.dtype, h.columns()), true}, b{stored_of(h.weight), true};
-    gemm(call, {rows, h.vocab(), {{a, b, h.columns()}, {}}, 1.0f, h.arithmetic, nullptr, logits});
+    gemm(call, {rows, h.vocab(), {{a, b, h.columns()}, {}}, h.scale, h.arithmetic, nullptr, logits});
     body(logits, live + first, rows);
   }
 }
@@ -91,7 +92,7 @@ void grad_row(T* z, int64_t n, int32_t target, float d, float lse) {
 void token_logps(Call& call) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_in::x], *call.in[token_logps_in::weight],
-      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk};
+      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale)};
   float *logps = floats_of(*call.out[token_logps_out::logps]),
         *lse = floats_of(*call.out[token_logps_out::lse]);
   std::memset(logps, 0, size_t(h.tokens()) * 4);
@@ -110,7 +111,7 @@ void token_logps(Call& call) {
 void token_logps_grad(Call& call) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk};
+      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale)};
   const float *dlogps = floats_of(*call.in[token_logps_grad_in::dlogps]),
               *lse = floats_of(*call.in[token_logps_grad_in::lse]);
   const Tensor& dx = *call.out[token_logps_grad_out::dx];
@@ -127,7 +128,7 @@ void token_logps_grad(Call& call) {
     grads.data =
         static_cast<char*>(shared_scratch(call.scratch, kGrads, size_t(h.max_rows()) * h.row_bytes()));
     const Operand a{plain(logits.data, logits.dtype, h.vocab()), true}, b{stored_of(h.weight), false};
-    gemm(call, {rows, h.columns(), {{a, b, h.vocab()}, {}}, 1.0f, h.arithmetic, nullptr, grads});
+    gemm(call, {rows, h.columns(), {{a, b, h.vocab()}, {}}, h.scale, h.arithmetic, nullptr, grads});
     parallel(call, rows, [&](int64_t i, int) {
       std::memcpy(dx.data + size_t(live[i]) * h.row_bytes(), grads.data + size_t(i) * h.row_bytes(),
           h.row_bytes());
@@ -139,7 +140,7 @@ void token_logps_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   count_scratch(sizes,
       {*call.in[token_logps_in::x], *call.in[token_logps_in::weight], *call.in[token_logps_in::targets],
-          attrs.arithmetic, attrs.chunk},
+          attrs.arithmetic, attrs.chunk, 1},
       false);
 }
 
@@ -147,7 +148,7 @@ void token_logps_grad_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   count_scratch(sizes,
       {*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-          *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk},
+          *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, 1},
       true);
 }
 

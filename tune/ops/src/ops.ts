@@ -249,17 +249,18 @@ export const OPS = {
   ...ADAPTER_OPS,
   head_loss: op({
     doc:
-      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; ' +
+      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, times scale if scale is not 0; ' +
+      'losses[t] is 0 where targets[t] is −100; ' +
       'loss is their sum; dx is the gradient of loss. ' +
       'At most `chunk` rows of z are in memory at a time',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
-    attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
+    attrs: { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)' },
   }),
   head_loss_trained: op({
     doc: 'head_loss plus the gradient of weight',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
-    attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
+    attrs: { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)', dweight: 'f32 (V, C)' },
   }),
   ...PREFERENCE_OPS,

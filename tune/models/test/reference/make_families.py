@@ -139,6 +139,20 @@ FAMILIES["olmo3"] = (
     ),
     SPLIT,
 )
+FAMILIES["granite"] = (
+    transformers.GraniteConfig,
+    dict(
+        tie_word_embeddings=True,
+        attention_bias=True,
+        mlp_bias=True,
+        embedding_multiplier=6.0,
+        residual_multiplier=0.22,
+        attention_multiplier=0.2,
+        logits_scaling=5.0,
+        rope_parameters=dict(rope_type="default", rope_theta=1000.0),
+    ),
+    SPLIT,
+)
 # Layer 0 is dense. Windows are in every layer, whatever max_window_layers says.
 MOE = dict(
     head_dim=16,

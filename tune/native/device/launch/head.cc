@@ -23,9 +23,13 @@ struct Head {
   const Tensor &x, &weight, &targets;
   Arithmetic arithmetic;
   int64_t chunk;
+  float scale;  // of logits
 
-  Head(const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic, int64_t chunk)
-      : x(x), weight(weight), targets(targets), arithmetic(arithmetic), chunk(chunk) {
+  // A scale of 0 means none.
+  Head(const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic, int64_t chunk,
+      float scale)
+      : x(x), weight(weight), targets(targets), arithmetic(arithmetic), chunk(chunk),
+        scale(scale == 0 ? 1 : scale) {
     if (chunk < 1) throw std::runtime_error("chunk must be at least 1");
   }
   int64_t tokens() const { return x.dims[0]; }
@@ -39,12 +43,12 @@ struct Head {
   // logits = x·weightᵀ; rows · weight; and the product of the logits' gradients that gives the weight's.
   MatmulSpec logits(const void* rows_of_x, int64_t rows, void* to) const {
     return {Form::nt, rows, vocab(),
-        {{floats_at(rows_of_x, x.dtype, rows, columns()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
+        {{floats_at(rows_of_x, x.dtype, rows, columns()), matrix_of(weight)}, {}}, arithmetic, scale, nullptr,
         nullptr, to, logits_dtype()};
   }
   MatmulSpec back(const void* grads, int64_t rows, void* to) const {
     return {Form::nn, rows, columns(),
-        {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
+        {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}}, arithmetic, scale, nullptr,
         nullptr, to, x.dtype};
   }
   MatmulSpec weight_grad(
@@ -53,7 +57,7 @@ struct Head {
         {{floats_at(grads, logits_dtype(), rows, vocab()),
              floats_at(rows_of_x, x.dtype, rows, columns())},
             {}},
-        arithmetic, 1, nullptr, so_far, to.data, to.dtype};
+        arithmetic, scale, nullptr, so_far, to.data, to.dtype};
   }
 };
 
@@ -150,7 +154,7 @@ void head_loss(DeviceCall& call) {
   const auto attrs = HeadLossAttrs::read(call.attrs);
   run_head_loss(call,
       {*call.in[head_loss_in::x], *call.in[head_loss_in::weight], *call.in[head_loss_in::targets],
-          attrs.arithmetic, attrs.chunk},
+          attrs.arithmetic, attrs.chunk, attrs.scale},
       nullptr);
 }
 
@@ -158,14 +162,14 @@ void head_loss_trained(DeviceCall& call) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
   run_head_loss(call,
       {*call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight],
-          *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk},
+          *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale},
       call.out[head_loss_trained_out::dweight]);
 }
 
 void token_logps(DeviceCall& call) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   const Head h(*call.in[token_logps_in::x], *call.in[token_logps_in::weight],
-      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk);
+      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale);
   const Tensor &logps = *call.out[token_logps_out::logps], &lse = *call.out[token_logps_out::lse];
   call.clear(logps.data, h.tokens() * 4);
   call.clear(lse.data, h.tokens() * 4);
@@ -181,7 +185,7 @@ void token_logps(DeviceCall& call) {
 void token_logps_grad(DeviceCall& call) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   const Head h(*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk);
+      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale);
   const Tensor& dx = *call.out[token_logps_grad_out::dx];
   call.clear(dx.data, h.tokens() * h.row_bytes());
   LiveHead live(call, h, true);

@@ -6,6 +6,7 @@ import {
   multiply,
   number,
   sizes,
+  times,
   zeros,
   type Define,
   type Inputs,
@@ -134,8 +135,10 @@ export const sinksGrad: Define = (inputs, attrs) => {
   }
 }
 
-export const headLoss: Define = inputs => {
-  const [x, weight, targets] = [get(inputs, 'x'), get(inputs, 'weight'), get(inputs, 'targets').values]
+export const headLoss: Define = (inputs, attrs) => {
+  const [x, targets] = [get(inputs, 'x'), get(inputs, 'targets').values]
+  const scale = number(attrs, 'scale') || 1
+  const weight = times(get(inputs, 'weight'), scale)
   const vocab = sizes(weight)[0]
   const logits = multiply(x, weight, { b: true }).values
   const rows = Array.from({ length: sizes(x)[0] }, (_, t) => logits.subarray(t * vocab, (t + 1) * vocab))
@@ -155,6 +158,6 @@ export const headLoss: Define = inputs => {
     loss: Float64Array.of(losses.reduce((sum, loss) => sum + loss, 0)),
     losses,
     dx: multiply(dlogits, weight).values,
-    dweight: multiply(dlogits, x, { a: true }).values,
+    dweight: multiply(dlogits, times(x, scale), { a: true }).values,
   }
 }

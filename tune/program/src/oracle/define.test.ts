@@ -122,8 +122,9 @@ test.each(checks.flatMap(check => check.backward.map(([op, attrs, of]) => [op, c
 
 test('head_loss gives the gradients of its loss', () => {
   const inputs = { x: random([4, 3], 12), weight: random([6, 3], 13), targets: list(2, -100, 5, 0) }
-  const check: Check = { forward: 'head_loss_trained', inputs, attrs: {}, output: 'loss', backward: [] }
-  const grads = DEFINE.head_loss_trained(inputs, {})
+  const attrs = { scale: 0.7 }
+  const check: Check = { forward: 'head_loss_trained', inputs, attrs, output: 'loss', backward: [] }
+  const grads = DEFINE.head_loss_trained(inputs, attrs)
   close(grads.dx!, differences(check, 'x', Float64Array.of(1)))
   close(grads.dweight!, differences(check, 'weight', Float64Array.of(1)))
   expect(grads.losses?.[1]).toBe(0)
@@ -155,9 +156,10 @@ test.each([
 
 test('token_logps_grad and segment_sums_grad are the derivatives of token_logps and segment_sums', () => {
   const scored = { x: random([4, 3], 21), weight: random([6, 3], 22), targets: list(2, -100, 5, 0) }
-  const logps: Check = { forward: 'token_logps', inputs: scored, attrs: {}, output: 'logps', backward: [] }
+  const attrs = { scale: 0.7 }
+  const logps: Check = { forward: 'token_logps', inputs: scored, attrs, output: 'logps', backward: [] }
   const dlogps = random([4], 23)
-  close(DEFINE.token_logps_grad({ ...scored, dlogps }, {}).dx!, differences(logps, 'x', dlogps.values))
+  close(DEFINE.token_logps_grad({ ...scored, dlogps }, attrs).dx!, differences(logps, 'x', dlogps.values))
   const summed = { x: random([5], 24), segments: list(1, -1, 1, 0, 2) }
   const sums: Check = {
     forward: 'segment_sums',

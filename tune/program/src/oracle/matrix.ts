@@ -28,6 +28,12 @@ export const sizes = ({ shape }: Matrix): [number, number] => [shape[0] ?? 1, sh
 /** An attribute. 0 if absent. */
 export const number = (attrs: Attrs, name: string) => Number(attrs[name] ?? 0)
 
+/** A matrix with every number multiplied by a factor. */
+export const times = ({ shape, values }: Matrix, factor: number): Matrix => ({
+  shape,
+  values: values.map(value => factor * value),
+})
+
 /** a·b with either of them transposed; both row-major. */
 export function multiply(a: Matrix, b: Matrix, transposed: { a?: boolean; b?: boolean } = {}): Matrix {
   const [aRows, aColumns] = sizes(a)

@@ -1,10 +1,23 @@
 /** Ops of preference training, in float64. */
-import { at, fill, get, multiply, number, sizes, zeros, type Define, type Inputs } from './matrix.ts'
+import type { Attrs } from '@cairn-tune/ops'
+import {
+  at,
+  fill,
+  get,
+  multiply,
+  number,
+  sizes,
+  times,
+  zeros,
+  type Define,
+  type Inputs,
+} from './matrix.ts'
 
-/** Logits of each row, and their log-sum-exp. */
-function logitsOf(inputs: Inputs) {
-  const vocab = sizes(get(inputs, 'weight'))[0]
-  const logits = multiply(get(inputs, 'x'), get(inputs, 'weight'), { b: true }).values
+/** Logits of each row, their log-sum-exp, and the weight times the scale of logits. */
+function logitsOf(inputs: Inputs, attrs: Attrs) {
+  const weight = times(get(inputs, 'weight'), number(attrs, 'scale') || 1)
+  const vocab = sizes(weight)[0]
+  const logits = multiply(get(inputs, 'x'), weight, { b: true }).values
   const rows = Array.from({ length: logits.length / vocab }, (_, t) =>
     logits.subarray(t * vocab, (t + 1) * vocab),
   )
@@ -12,11 +25,11 @@ function logitsOf(inputs: Inputs) {
     const max = row.reduce((a, b) => Math.max(a, b), -Infinity)
     return max + Math.log(row.reduce((sum, z) => sum + Math.exp(z - max), 0))
   })
-  return { rows, totals, vocab, targets: get(inputs, 'targets').values }
+  return { rows, totals, vocab, weight, targets: get(inputs, 'targets').values }
 }
 
-export const tokenLogps: Define = inputs => {
-  const { rows, totals, targets } = logitsOf(inputs)
+export const tokenLogps: Define = (inputs, attrs) => {
+  const { rows, totals, targets } = logitsOf(inputs, attrs)
   const isScored = (t: number) => at(targets, t) !== -100
   return {
     logps: fill(rows.length, t =>
@@ -26,9 +39,9 @@ export const tokenLogps: Define = inputs => {
   }
 }
 
-export const tokenLogpsGrad: Define = inputs => {
-  const { rows, totals, targets, vocab } = logitsOf(inputs)
-  const [dlogps, weight] = [get(inputs, 'dlogps').values, get(inputs, 'weight')]
+export const tokenLogpsGrad: Define = (inputs, attrs) => {
+  const { rows, totals, targets, vocab, weight } = logitsOf(inputs, attrs)
+  const dlogps = get(inputs, 'dlogps').values
   const dlogits = fill(rows.length * vocab, i => {
     const [t, v] = [Math.floor(i / vocab), i % vocab]
     if (at(targets, t) === -100) return 0

@@ -158,7 +158,8 @@ function recordHead(
     { x: g.input('hidden', dtype, [maxRows, config.hidden_size]), rows: g.input('rows', 'i32', [rows]) },
     {},
   ).y
-  const logits = g.matmul_nt({ a: x, b: head }, { alpha: 1, arithmetic: dtype, dtype: 'f32' }).y
+  const scale = config.logits_scale
+  const logits = g.matmul_nt({ a: x, b: head }, { alpha: scale, arithmetic: dtype, dtype: 'f32' }).y
   const ints = (name: string, ...shape: number[]) => g.input(name, 'i32', shape)
   const floats = (name: string, ...shape: number[]) => g.input(name, 'f32', shape)
   return g.finish(

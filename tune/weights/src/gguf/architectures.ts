@@ -5,6 +5,7 @@
 import { GEMMA_KEYS } from './gemma-keys.ts'
 import {
   GPT_OSS_KEYS,
+  GRANITE_KEYS,
   MIXTRAL_KEYS,
   PHI_KEYS,
   QWEN_EXPERT_KEYS,
@@ -93,6 +94,14 @@ export const ARCHITECTURES: readonly Architecture[] = [
       'block_sparse_moe.experts.w2': 'ffn_down_exps',
     },
     own: MIXTRAL_KEYS,
+    permutesPairs: true,
+  },
+  {
+    name: 'granite',
+    modelType: 'granite',
+    className: 'GraniteForCausalLM',
+    layer: LLAMA_LAYER,
+    own: GRANITE_KEYS,
     permutesPairs: true,
   },
   {

@@ -26,6 +26,10 @@ export type ConfigToWrite = {
   layers: readonly { window: number; rope: number | undefined }[]
   /** Factor of attention scores. */
   attention_scale: number
+  /** Factors of embeddings, of what a layer adds to its rows, and of logits. */
+  embedding_multiplier: number
+  residual_multiplier: number
+  logits_scale: number
   /** Rotary embedding parameters. If there is one entry, it applies to every layer. */
   ropes: readonly {
     theta: number

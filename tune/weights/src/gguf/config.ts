@@ -3,6 +3,7 @@ import { InputError, UnsupportedError } from '../errors.ts'
 import { ARCHITECTURE_NAMES, findArchitecture, type Architecture } from './architectures.ts'
 import type { GgufFile, GgufTensor } from './gguf-file.ts'
 import { ropeScalingOf } from './rope-scaling.ts'
+import { shortest } from './shortest.ts'
 import { readVocabulary } from './vocabulary.ts'
 
 /** Supported keys, without the architecture prefix. */
@@ -56,15 +57,6 @@ export function layersOf({ path, metadata, tensors }: GgufFile, row: Architectur
       `${path}: ${key} must be between 1 and the number of tensors, ${tensors.size}, got ${layers}`,
     )
   return layers
-}
-
-/** The shortest decimal that rounds to a file's f32: 1e-5, not 0.000009999999747378752. */
-function shortest(value: number): number {
-  for (let digits = 1; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits))
-    if (Math.fround(short) === Math.fround(value)) return short
-  }
-  return value
 }
 
 /** config.json: keys of every family, and other keys that have a value. */

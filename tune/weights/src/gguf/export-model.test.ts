@@ -45,6 +45,9 @@ async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToE
     experts: undefined,
     layers: [],
     attention_scale: 8 ** -0.5,
+    embedding_multiplier: 1,
+    residual_multiplier: 1,
+    logits_scale: 1,
     ropes: [{ theta: isLlama ? 500_000 : 1e6, width: 8, scaling: undefined, attention_factor: 1 }],
   }
   return { model, config, architecture, weights }

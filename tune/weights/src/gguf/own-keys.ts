@@ -2,6 +2,7 @@
 import { UnsupportedError } from '../errors.ts'
 import type { ConfigToWrite } from './config-to-write.ts'
 import type { GgufFile } from './gguf-file.ts'
+import { shortest } from './shortest.ts'
 import { f32, text, u32, type MetadataValue } from './writer.ts'
 
 export type OwnKeys = {
@@ -63,6 +64,29 @@ export const MIXTRAL_KEYS: OwnKeys = {
   write({ experts }) {
     return { expert_count: u32(experts?.count ?? 0), expert_used_count: u32(experts?.top_k ?? 0) }
   },
+}
+
+/** Factors of Granite. */
+export const GRANITE_KEYS: OwnKeys = {
+  keys: ['embedding_scale', 'residual_scale', 'attention.scale', 'logit_scale'],
+  read({ metadata }, key) {
+    const factor = (name: string) => {
+      const value = metadata.number(key(name))
+      return value === undefined ? undefined : shortest(value)
+    }
+    return {
+      embedding_multiplier: factor('embedding_scale') ?? 1,
+      residual_multiplier: factor('residual_scale') ?? 1,
+      attention_multiplier: metadata.needs(key('attention.scale'), factor('attention.scale')),
+      logits_scaling: metadata.needs(key('logit_scale'), factor('logit_scale')),
+    }
+  },
+  write: config => ({
+    embedding_scale: f32(config.embedding_multiplier),
+    residual_scale: f32(config.residual_multiplier),
+    'attention.scale': f32(config.attention_scale),
+    logit_scale: f32(1 / config.logits_scale),
+  }),
 }
 
 /** llama.cpp leaves every fourth layer without rotation, regardless of the file. */
