@@ -10,6 +10,7 @@ import {
   InputError,
   exactJson,
   type Chat,
+  type ChatTemplates,
   type ModelTokenizer,
   type RenderOptions,
 } from '@cairn-tune/weights'
@@ -31,7 +32,7 @@ export type TextJob =
   | { kind: 'render'; chat: Chat; options: RenderOptions }
 /** A job as it reaches the thread. Numbers that keep their text would lose their class without JSON. */
 export type ClonedJob = Exclude<TextJob, { kind: 'render' }> | { kind: 'render'; json: string }
-export type TextSource = { directory: string; chatTemplate: string | undefined }
+export type TextSource = { directory: string; chatTemplate: string | ChatTemplates | undefined }
 /** The thread's answer. `refused` is the message of an InputError. */
 export type TextResult = { value: readonly number[] | string } | { refused: string } | { failed: string }
 

@@ -129,6 +129,27 @@ test('rejects an adapter that cannot be served and keeps its name free', async (
   expect((await unload('x')).status).toBe(200)
 })
 
+test("an adapter's own chat template renders its conversations, with the base's tokenizer", async () => {
+  const path = join(server.directory, 'templated')
+  await writeRandomAdapter(path, ADAPTERS.narrow)
+  await writeFile(join(path, 'chat_template.jinja'), '{% for m in messages %}<{{ m.content }}>{% endfor %}')
+  expect((await load('templated', path)).status).toBe(200)
+  const promptOf = async (model: string) => {
+    const asked = await server.post('/tokenize', { model, messages: [{ role: 'user', content: 'Hi' }] })
+    const { tokens: ids } = asked.body as { tokens: number[] }
+    return (await server.post('/detokenize', { model, tokens: ids })).body
+  }
+  expect(await promptOf('templated')).toEqual({ prompt: '<Hi>' })
+  expect(await promptOf('narrow')).toEqual(await promptOf('base'))
+  expect(tokens(await ask('templated'))).toEqual(tokens(await ask('narrow')))
+  await unload('templated')
+  await writeFile(join(path, 'chat_template.jinja'), '{% for %}')
+  expect(await load('templated', path)).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('invalid chat template') } },
+  })
+})
+
 /**
  * Promise T6.5: No answer comes from another adapter, and unloading an adapter fails only its own requests.
  */

@@ -1,8 +1,8 @@
 /** Tokens that a run adds to its model: a tokenizer that knows them, and rows for them. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModelConfig } from '@cairn-tune/models'
-import { InputError, MODEL_TEXTS, loadTokenizer, readModelText } from '@cairn-tune/weights'
+import { InputError, loadTokenizer, readModelText } from '@cairn-tune/weights'
 import { z } from 'zod'
 import type { TrainConfig } from './config.ts'
 
@@ -17,21 +17,18 @@ export type AddedTokens = {
   newRows: readonly number[]
 }
 
-const NOT_TOKENIZER = ['config.json', 'generation_config.json', 'hf_quant_config.json']
-
 /**
- * Adds the tokens of `added_tokens` behind the last one of the tokenizer, and rows for them where needed.
- * Writes the tokenizer to `directory`.
+ * Adds the tokens of `added_tokens` behind the last one of the tokenizer in `directory`, and rows for them
+ * where needed.
  */
 export async function addTokens(
   config: TrainConfig,
   model: ModelConfig,
-  modelDirectory: string,
   directory: string,
 ): Promise<AddedTokens> {
   const { added_tokens: added } = config
   if (added === undefined) return { config, model, newRows: [] }
-  const tokenizer = await loadTokenizer(modelDirectory)
+  const tokenizer = await loadTokenizer(directory)
   const known = added.find(token => tokenizer.idOf(token) !== undefined)
   if (known !== undefined)
     throw new InputError(
@@ -41,15 +38,8 @@ export async function addTokens(
   const twice = added.find((token, i) => added.indexOf(token) !== i)
   if (twice !== undefined) throw new InputError(`added_tokens: names ${JSON.stringify(twice)} twice`)
   const newRows = added.map((_, i) => tokenizer.vocabSize + i)
-  await mkdir(directory, { recursive: true })
-  for (const name of MODEL_TEXTS) {
-    const text = NOT_TOKENIZER.includes(name) ? undefined : await readModelText(modelDirectory, name)
-    if (text !== undefined)
-      await writeFile(
-        join(directory, name),
-        name === 'tokenizer.json' ? withTokens(text, added, newRows) : text,
-      )
-  }
+  const text = (await readModelText(directory, 'tokenizer.json')) ?? ''
+  await writeFile(join(directory, 'tokenizer.json'), withTokens(text, added, newRows))
   return {
     config: {
       ...config,

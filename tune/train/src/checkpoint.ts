@@ -52,6 +52,8 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'model',
   'dataset',
   'dataset_columns',
+  // The hash of the data covers the rendered conversations.
+  'chat_template',
   'bad_rows',
   'eval_dataset',
   'eval_steps',

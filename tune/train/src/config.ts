@@ -110,6 +110,14 @@ export const configSchema = z.strictObject({
     .positive()
     .optional()
     .describe('Documents of dataset to hold out for evaluation: a number, or a fraction if below 1.'),
+  chat_template: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Chat template in place of that of the model (or of init_adapter): a Jinja file, or the text itself. ' +
+        'It is saved with the adapter or model.',
+    ),
   bad_rows: z
     .enum(['skip', 'error'])
     .default('skip')

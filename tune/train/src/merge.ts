@@ -7,7 +7,6 @@ import {
   HEAD,
   InputError,
   MODEL_TEXTS,
-  TOKENIZER_TEXTS,
   copyTemplates,
   UnsupportedError,
   changeMismatch,
@@ -21,8 +20,10 @@ import {
   openCheckpoint,
   readAdapter,
   readModelText,
+  templatesIn,
   withTiedHead,
   writeCheckpoint,
+  writeTemplates,
   type Adapter,
   type AdapterTensor,
   type Checkpoint,
@@ -92,15 +93,23 @@ export async function copyCompanions(from: string, to: string): Promise<void> {
   await copyTemplates(from, to)
 }
 
-/** Replaces the tokenizer by the adapter's own, if it has one: its tokens may have been added. */
-async function copyTokenizer(adapter: string, output: string): Promise<void> {
-  if ((await readModelText(adapter, 'tokenizer.json')) === undefined) return
-  for (const name of ADAPTER_TEXTS) {
-    const text = await readModelText(adapter, name)
-    if (text !== undefined) await writeFile(join(output, name), text)
+/** Files that belong to the weights. */
+const NOT_TOKENIZER = ['config.json', 'generation_config.json', 'hf_quant_config.json']
+
+/**
+ * Replaces the tokenizer in `to` by that of a run or adapter, if it has one: its tokens may have been added.
+ * The same for chat templates.
+ */
+export async function copyTokenizer(from: string, to: string): Promise<void> {
+  const hasTokenizer = (await readModelText(from, 'tokenizer.json')) !== undefined
+  const own = await templatesIn(from)
+  const templates = own ?? (hasTokenizer ? await templatesIn(to) : undefined)
+  for (const name of hasTokenizer ? MODEL_TEXTS : []) {
+    const text = NOT_TOKENIZER.includes(name) ? undefined : await readModelText(from, name)
+    if (text !== undefined) await writeFile(join(to, name), text)
   }
+  if (templates) await writeTemplates(templates, to)
 }
-const ADAPTER_TEXTS = [...TOKENIZER_TEXTS, 'special_tokens_map.json', 'added_tokens.json'] as const
 
 /** Writes the sizes that changed to config.json: the number of tokens, and a head that is no longer tied. */
 async function writeChangedConfig(

@@ -52,6 +52,8 @@ export const ALIASES: Readonly<Record<string, Key>> = {
   resume_adapter_file: 'init_adapter',
   lora_model_dir: 'init_adapter',
   resume_from_checkpoint: 'resume',
+  chat_template_path: 'chat_template',
+  chat_template_jinja: 'chat_template',
 }
 
 /** Other names of a value. */
@@ -112,7 +114,6 @@ export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
     'max_seq_length limits both answers of a pair to half of it each; longer ones are truncated',
   assistant_only_loss: ANSWERS,
   train_on_inputs: ANSWERS,
-  chat_template: "the model's own template is used; edit chat_template.jinja in its directory",
   neftune_noise_alpha: 'noise on embeddings is not supported',
   bias: 'adapters do not train biases',
   deepspeed: ALONE,

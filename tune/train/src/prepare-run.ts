@@ -2,9 +2,6 @@
  * Prepares a run from a configuration: reads and checks model and data, and plans memory. `estimate` stops
  * here.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import type { Engine } from '@cairn-tune/native'
 import {
@@ -25,6 +22,7 @@ import { skipText, untrainedText } from './data/skips.ts'
 import { planRun, type RunPlan } from './estimate.ts'
 import { readData } from './read-data.ts'
 import type { DataRecord, Hub } from './run-data.ts'
+import { openRunTokenizer } from './run-tokenizer.ts'
 
 export type PrepareOptions = {
   signal?: AbortSignal | undefined
@@ -40,7 +38,7 @@ export type PreparedRun = {
   /** The model, with the number of tokens after the added ones. */
   model: ModelConfig
   modelDirectory: string
-  /** Directory of the tokenizer, if it has added tokens. */
+  /** Directory of the tokenizer, if its tokens or chat template are not the model's. */
   tokenizerDirectory: string | undefined
   /** Rows of added tokens. */
   newRows: readonly number[]
@@ -70,20 +68,14 @@ export async function prepareRun(
 ): Promise<PreparedRun> {
   const hub = { env: process.env, ...(signal ? { signal } : {}), onProgress: downloadNotes(onNote) }
   const modelDirectory = await resolveRepo('model', given.model, hub)
-  const ownTokenizer =
-    given.added_tokens === undefined ? undefined : await mkdtemp(join(tmpdir(), 'cairn-tokenizer-'))
-  const removeTokenizer = async () => {
-    if (ownTokenizer !== undefined) await rm(ownTokenizer, { recursive: true })
-  }
+  await using resources = new AsyncDisposableStack()
+  const { ownDirectory } = resources.use(await openRunTokenizer(given, modelDirectory, onNote))
+  const tokenizerDirectory = ownDirectory ?? modelDirectory
   const { config, model, newRows } = await addTokens(
     given,
     await readModelConfig(modelDirectory),
-    modelDirectory,
-    ownTokenizer ?? '',
-  ).catch(async (error: unknown) => {
-    await removeTokenizer()
-    throw error
-  })
+    tokenizerDirectory,
+  )
   const { max_seq_length: length, per_device_train_batch_size: rows } = config
   if (length > model.max_position_embeddings)
     throw new InputError(
@@ -98,6 +90,7 @@ export async function prepareRun(
   checkRecipe(config, model)
   checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
+  resources.defer(() => checkpoint.close())
   const plan = (
     { engine, budgetBytes, processBytes }: EngineChoice,
     boundaries: number,
@@ -112,43 +105,34 @@ export async function prepareRun(
     tryOut: one => void plan(one, assumedBoundaries),
   })
   const { engine, budgetBytes } = choice
-  const closers: (() => void)[] = []
-  const close = async () => {
-    for (const closeOne of closers) closeOne()
-    await removeTokenizer()
-    engine.close()
-    await checkpoint.close()
-  }
-  try {
-    checkBase(checkpoint, plan(choice, assumedBoundaries).micro.base)
-    const data = await readData(config, ownTokenizer ?? modelDirectory, model, hub)
-    closers.push(data.close)
-    const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = data
-    signal?.throwIfAborted()
-    if (!data.hasEndToken) onNote(NO_END_TOKEN)
-    for (const line of dataNotes(dataset, batches.rowsPerEpoch)) onNote(line)
-    return {
-      config,
-      engine,
-      checkpoint,
-      model,
-      modelDirectory,
-      tokenizerDirectory: ownTokenizer,
-      newRows,
-      batches,
-      evaluation,
-      units,
-      /** Streamed data counts its rows while it is read. */
-      get dataset() {
-        return data.dataset
-      },
-      planned: plan(choice, maxBoundaries, tokenIds),
-      budgetBytes,
-      [Symbol.asyncDispose]: close,
-    }
-  } catch (error) {
-    await close()
-    throw error
+  resources.defer(() => engine.close())
+  checkBase(checkpoint, plan(choice, assumedBoundaries).micro.base)
+  const data = await readData(config, tokenizerDirectory, model, hub)
+  resources.defer(data.close)
+  const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = data
+  signal?.throwIfAborted()
+  if (!data.hasEndToken) onNote(NO_END_TOKEN)
+  for (const line of dataNotes(dataset, batches.rowsPerEpoch)) onNote(line)
+  const planned = plan(choice, maxBoundaries, tokenIds)
+  const kept = resources.move()
+  return {
+    config,
+    engine,
+    checkpoint,
+    model,
+    modelDirectory,
+    tokenizerDirectory: ownDirectory,
+    newRows,
+    batches,
+    evaluation,
+    units,
+    /** Streamed data counts its rows while it is read. */
+    get dataset() {
+      return data.dataset
+    },
+    planned,
+    budgetBytes,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
 

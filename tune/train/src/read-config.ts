@@ -145,6 +145,7 @@ const textKeys = [
   'eval_dataset',
   'init_adapter',
   'reference_adapter',
+  'chat_template',
 ]
 
 function parseFlags(flags: readonly string[]): [string, unknown][] {

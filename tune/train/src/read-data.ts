@@ -1,8 +1,7 @@
 /** Data of a run, for training and for evaluation between steps, as tokens in micro-batches. */
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { ModelConfig } from '@cairn-tune/models'
-import { InputError, TOKENIZER_TEXTS, loadTokenizer, readModelText, templatesText } from '@cairn-tune/weights'
+import { InputError, loadTokenizer } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchOptions } from './data/batches.ts'
 import { documentsOf, selectFrom, type DocumentList } from './data/document-store.ts'
@@ -15,6 +14,7 @@ import { isPreference } from './methods.ts'
 import { evaluationPart, listOfSources, mixRecord, type DataPart } from './data-parts.ts'
 import { readPreferences } from './read-preferences.ts'
 import { streamData } from './stream-data.ts'
+import { tokenizerFingerprint } from './tokenizer-fingerprint.ts'
 import { hashOf, idsOf, type DataRecord, type Hub, type RunData, type Source } from './run-data.ts'
 
 export async function readData(
@@ -124,7 +124,7 @@ const tokenizeOptions = ({ config, directory }: Source): TokenizeOptions => ({
   tooLong: config.too_long,
   badRows: config.bad_rows,
   directory: join(cacheRoot(), 'tokens'),
-  tokenizerHash: () => fingerprint(directory),
+  tokenizerHash: () => tokenizerFingerprint(directory),
 })
 
 /** Splits documents into those for training and those for evaluation. */
@@ -155,15 +155,4 @@ async function readEvaluation(source: Source, name: string): Promise<ReturnType<
   } finally {
     close()
   }
-}
-
-/** Everything that determines the ids of a text. */
-async function fingerprint(directory: string): Promise<string> {
-  const hash = createHash('sha256')
-  for (const name of TOKENIZER_TEXTS) {
-    const text = await readModelText(directory, name)
-    hash.update(`${name} ${text?.length ?? -1}\n`).update(text ?? '')
-  }
-  hash.update(await templatesText(directory))
-  return hash.digest('hex')
 }

@@ -2,7 +2,7 @@
  * Files of a run in output_dir, other than checkpoints: run.json, metrics.jsonl, the loss chart, and the
  * adapter or model (contract T4).
  */
-import { appendFile, copyFile, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { appendFile, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { ModelConfig } from '@cairn-tune/models'
@@ -27,7 +27,7 @@ import {
 import type { TrainConfig } from './config.ts'
 import { fusedKeys } from './fused-layout.ts'
 import { lossChart } from './loss-chart.ts'
-import { copyCompanions } from './merge.ts'
+import { copyCompanions, copyTokenizer } from './merge.ts'
 import type { StepMetrics } from './metrics.ts'
 import type { MicroStep, Trained } from './record-step.ts'
 import { rowsName, savedKeys, trainedWeightsOf } from './trained-weights.ts'
@@ -138,7 +138,7 @@ export type Trainable = {
   read: (name: string) => Promise<Uint8Array>
   modelDirectory: string
   model: ModelConfig
-  /** Directory of a tokenizer with added tokens. */
+  /** Directory of the tokenizer, if its tokens or chat template are not the model's. */
   tokenizerDirectory: string | undefined
   /** Whether the model has more tokens than its base. */
   isResized: boolean
@@ -162,7 +162,11 @@ export async function writeResult({
   modules,
 }: Trainable): Promise<string> {
   const values = async (name: string) => floatsOf(await read(name))
-  if (!config.lora) return await writeModel(path, trained, values, modelDirectory)
+  if (!config.lora) {
+    await writeModel(path, trained, values, modelDirectory)
+    if (tokenizerDirectory !== undefined) await copyTokenizer(tokenizerDirectory, path)
+    return path
+  }
   const own = trainedWeightsOf(config, model)
   const tensors: (AdapterTensor | AdapterVector)[] = []
   const stacks: AdapterStack[] = []
@@ -214,9 +218,7 @@ export async function writeResult({
     },
     [...tensors, ...fuseStacks(stacks)],
   )
-  if (tokenizerDirectory !== undefined)
-    for (const name of await readdir(tokenizerDirectory))
-      await copyFile(join(tokenizerDirectory, name), join(path, name))
+  if (tokenizerDirectory !== undefined) await copyTokenizer(tokenizerDirectory, path)
   return path
 }
 
@@ -225,7 +227,7 @@ async function writeModel(
   trained: readonly Trained[],
   values: (name: string) => Promise<Float32Array>,
   from: string,
-): Promise<string> {
+): Promise<void> {
   await makeDirectories(path)
   await writeCheckpoint(
     path,
@@ -244,5 +246,4 @@ async function writeModel(
     }),
   )
   await copyCompanions(from, path)
-  return path
 }

@@ -1,4 +1,5 @@
 /** Data of a run that is read while it is trained. */
+import { createHash } from 'node:crypto'
 import type { ModelTokenizer } from '@cairn-tune/weights'
 import type { BatchOptions } from './data/batches.ts'
 import { nothingToTrain, tokenizeExample, type Document, type DocumentOptions } from './data/documents.ts'
@@ -8,13 +9,14 @@ import { checkSkipped, createTally, joinSummaries, untrainedText, type BadRows }
 import { createStreamedBatches } from './data/streamed-batches.ts'
 import { listOfSources, needsWhole } from './data-parts.ts'
 import type { RunData, Source } from './run-data.ts'
+import { tokenizerFingerprint } from './tokenizer-fingerprint.ts'
 
 /** Data above this size is streamed if nothing needs it whole. */
 const STREAMED_BYTES = 512 * 2 ** 20
 
 /** Undefined if the run reads its data first. */
 export async function streamData(
-  { config, tokenizer, hub }: Source,
+  { config, directory, tokenizer, hub }: Source,
   options: BatchOptions,
   readEvaluation: () => Promise<Document[]>,
 ): Promise<RunData | undefined> {
@@ -38,7 +40,11 @@ export async function streamData(
     () => readDocuments(source, tokenizer, documentOptions, epochs++ === 0 ? counts : createCounts()),
     options,
   )
-  const record = { source: source.source, evaluated: evaluated.length, hash: await source.quickHash() }
+  // The tokens are not known before they are read.
+  const hash = createHash('sha256')
+    .update(`${await source.quickHash()} ${await tokenizerFingerprint(directory)}`)
+    .digest('hex')
+  const record = { source: source.source, evaluated: evaluated.length, hash }
   return {
     batches,
     evaluation,

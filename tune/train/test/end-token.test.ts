@@ -18,7 +18,11 @@ writeFileSync(dataset, JSON.stringify({ prompt: 'abc', completion: 'de' }))
 type Files = Record<string, Record<string, unknown>>
 
 /** Trains on a copy of the model with changed files; undefined removes a key. */
-async function trainWith(name: string, change: (file: string) => Files[string] | undefined) {
+async function trainWith(
+  name: string,
+  change: (file: string) => Files[string] | undefined,
+  settings: { added_tokens?: string } = {},
+) {
   const model = join(directory, name)
   await cp(bench.model, model, { recursive: true })
   for (const file of ['tokenizer_config.json', 'special_tokens_map.json', 'config.json']) {
@@ -30,7 +34,7 @@ async function trainWith(name: string, change: (file: string) => Files[string] |
   }
   const notes: string[] = []
   const { config } = await bench.run(
-    { model, dataset, max_steps: 1, threads: 1 },
+    { model, dataset, max_steps: 1, threads: 1, ...settings },
     { onNote: line => notes.push(line) },
   )
   const record = JSON.parse(readFileSync(join(config.output_dir, 'run.json'), 'utf8')) as {
@@ -46,5 +50,9 @@ test('an answer ends with the end token wherever the model names it, and a run w
   const inConfig = { 'tokenizer_config.json': tokens }
   expect(await trainWith('map', file => (inMap as Files)[file])).toEqual({ tokens: 6, warns: false })
   expect(await trainWith('config', file => (inConfig as Files)[file])).toEqual({ tokens: 6, warns: false })
+  expect(await trainWith('added', file => (inConfig as Files)[file], { added_tokens: '<tool>' })).toEqual({
+    tokens: 6,
+    warns: false,
+  })
   expect(await trainWith('none', file => (without as Files)[file])).toEqual({ tokens: 5, warns: true })
 })

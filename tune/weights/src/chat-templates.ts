@@ -2,7 +2,7 @@
  * The chat templates of a model, by name, from every place where transformers finds one. The template
  * `default` has no other name; `tool_use` is for conversations with tools.
  */
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { InputError } from './errors.ts'
@@ -56,16 +56,27 @@ export async function readChatTemplates(
   const own = await readModelText(model, 'chat_template.jinja')
   const additional = await additionalTemplates(model)
   const inFiles = { ...additional, ...(own === undefined ? {} : { default: own }) }
-  const inJson = namedTemplates(await readTemplateJson(model))
+  const inJson = namedTemplates(await readTemplateKey(model, 'chat_template.json'))
   return Object.keys(inFiles).length > 0 && !isGgufPath(model)
     ? inFiles
     : { ...inJson, ...namedTemplates(inConfig), ...inFiles }
 }
 
-async function readTemplateJson(model: string): Promise<z.infer<typeof chatTemplateSchema>> {
-  const text = await readModelText(model, 'chat_template.json')
+/** The templates of a directory or GGUF file, with or without a tokenizer. Undefined if it has none. */
+export async function templatesIn(directory: string): Promise<ChatTemplates | undefined> {
+  const inConfig = await readTemplateKey(directory, 'tokenizer_config.json')
+  const templates = await readChatTemplates(directory, inConfig)
+  return Object.keys(templates).length === 0 ? undefined : templates
+}
+
+/** `chat_template` of a JSON file. Undefined if the file or the key is missing. */
+async function readTemplateKey(
+  model: string,
+  name: 'chat_template.json' | 'tokenizer_config.json',
+): Promise<z.infer<typeof chatTemplateSchema>> {
+  const text = await readModelText(model, name)
   if (text === undefined) return undefined
-  const path = join(model, 'chat_template.json')
+  const path = join(model, name)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -88,4 +99,36 @@ export async function copyTemplates(from: string, to: string): Promise<void> {
   await mkdir(join(to, ADDITIONAL_TEMPLATES), { recursive: true })
   for (const [name, text] of templates)
     await writeFile(join(to, ADDITIONAL_TEMPLATES, `${name}${SUFFIX}`), text)
+}
+
+/**
+ * Writes templates as transformers saves them, each in its own file, and removes all others, some of which
+ * would take precedence in other programs.
+ */
+export async function writeTemplates(templates: ChatTemplates, to: string): Promise<void> {
+  const names = Object.keys(templates).filter(name => name !== 'default')
+  const unsafe = names.find(name => !/^\w[\w.-]*$/.test(name))
+  if (unsafe !== undefined)
+    throw new InputError(
+      `chat template ${JSON.stringify(unsafe)}: its name must be letters, digits, _, . and -, because it ` +
+        'becomes a file name',
+    )
+  await rm(join(to, 'chat_template.json'), { force: true })
+  await rm(join(to, 'chat_template.jinja'), { force: true })
+  await rm(join(to, ADDITIONAL_TEMPLATES), { recursive: true, force: true })
+  await removeConfigTemplate(join(to, 'tokenizer_config.json'))
+  if (templates['default'] !== undefined)
+    await writeFile(join(to, 'chat_template.jinja'), templates['default'])
+  if (names.length > 0) await mkdir(join(to, ADDITIONAL_TEMPLATES))
+  for (const name of names)
+    await writeFile(join(to, ADDITIONAL_TEMPLATES, `${name}${SUFFIX}`), templates[name] ?? '')
+}
+
+async function removeConfigTemplate(path: string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return '{}'
+    throw error
+  })
+  const { chat_template: removed, ...rest } = JSON.parse(text) as Record<string, unknown>
+  if (removed !== undefined) await writeFile(path, `${JSON.stringify(rest, null, 2)}\n`)
 }

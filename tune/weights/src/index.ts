@@ -76,7 +76,14 @@ export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, exactJson, parseExact, pythonNumber } from '@cairn-tune/templates'
 export type { Chat, ChatMessage, RenderOptions } from './chat.ts'
 export { compileChatTemplate, type ChatPiece, type ChatTemplate } from './chat-template.ts'
-export { copyTemplates, templatesText } from './chat-templates.ts'
+export {
+  copyTemplates,
+  templatesIn,
+  templatesText,
+  writeTemplates,
+  type ChatTemplates,
+} from './chat-templates.ts'
+export { readTemplate } from './given-template.ts'
 export type { MarkedTokens } from './marked-tokens.ts'
 export { loadTokenizer, readTokenizerTexts, type ModelTokenizer } from './tokenizer.ts'
 export {

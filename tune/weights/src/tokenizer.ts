@@ -121,10 +121,14 @@ export function openTexts(texts: TokenizerTexts): { tokenizer: Tokenizer; roles:
 }
 
 /** The tokenizer of a model directory or GGUF file. `chatTemplate` replaces its own if given. */
-export async function loadTokenizer(directory: string, chatTemplate?: string): Promise<ModelTokenizer> {
+export async function loadTokenizer(
+  directory: string,
+  chatTemplate?: string | ChatTemplates,
+): Promise<ModelTokenizer> {
   const texts = await readTokenizerTexts(directory)
+  const given = typeof chatTemplate === 'string' ? { default: chatTemplate } : chatTemplate
   try {
-    return createTokenizer(texts, chatTemplate === undefined ? texts.templates : { default: chatTemplate })
+    return createTokenizer(texts, given ?? texts.templates)
   } catch (error) {
     if (error instanceof InputError) throw new InputError(`${directory}: ${error.message}`, { cause: error })
     throw error

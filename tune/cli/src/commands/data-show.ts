@@ -1,7 +1,7 @@
 import { readRows, type ShownRow, type ShownRows, type TrainOn } from '@cairn-tune/train'
+import { readTemplate } from '@cairn-tune/weights'
 import { defineCommand, takePositionals, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
-import { readTemplate } from '../read-template.ts'
 
 const DEFAULT_ROWS = 3
 const MODES: readonly TrainOn[] = ['assistant', 'completion', 'all']
@@ -39,13 +39,12 @@ export const dataShow = defineCommand({
   },
   async run({ values, positionals }, io) {
     const [dataset] = takePositionals(positionals, ['DATASET'])
-    const { model, split, columns, json } = values
+    const { model, split, columns, json, 'chat-template': template } = values
     if (model === undefined)
       throw new UsageError('data show needs --model, whose tokenizer and template it uses')
     const trainOn = MODES.find(mode => mode === values['train-on'])
     if (!trainOn) throw new UsageError(`--train-on must be ${MODES.join(', ')}, got ${values['train-on']}`)
     const row = wholeNumber('row', values.row, 1)
-    const chatTemplate = await readTemplate(values['chat-template'])
     const shown = await readRows({
       dataset,
       model,
@@ -55,7 +54,7 @@ export const dataShow = defineCommand({
       hub: { env: io.env, signal: io.signal },
       ...(split === undefined ? {} : { split }),
       ...(columns === undefined ? {} : { columns: columns.split(',') }),
-      ...(chatTemplate === undefined ? {} : { chatTemplate }),
+      ...(template === undefined ? {} : { chatTemplate: await readTemplate('--chat-template', template) }),
     })
     if (row !== undefined && row > shown.examples)
       throw new UsageError(`--row ${row}: the data set has ${shown.examples} rows that can be read`)

@@ -8,9 +8,9 @@ import {
   type Quantization,
 } from '@cairn-tune/serve'
 import { parseBytes } from '@cairn-tune/train'
+import { readTemplate } from '@cairn-tune/weights'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
-import { readTemplate } from '../read-template.ts'
 
 const quantizations = Object.keys(QUANTIZATIONS) as Quantization[]
 const dtypes = ['auto', 'bf16', 'f32'] as const
@@ -108,6 +108,7 @@ export const serveRun = defineCommand({
     const loraModules = readModules([...(values['lora-modules'] ?? []), ...more])
     if (!values['enable-lora'] && Object.keys(loraModules).length > 0)
       throw new UsageError('--lora-modules needs --enable-lora')
+    const template = values['chat-template']
     const number = (
       name:
         | 'port'
@@ -136,7 +137,7 @@ export const serveRun = defineCommand({
         maxLoraRank: number('max-lora-rank'),
         maxLoras: number('max-loras'),
         maxCpuLoras: number('max-cpu-loras'),
-        chatTemplate: await readTemplate(values['chat-template']),
+        chatTemplate: template === undefined ? undefined : await readTemplate('--chat-template', template),
         apiKeys: values['api-key'],
         allowedOrigins: readOrigins(values['allowed-origins']),
         maxSequences: number('max-num-seqs'),
