@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { locate, readTextBytes } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
+import { hasUtf8Mark } from './text-format.ts'
 
 const MAX_LINES = 2000
 const MAX_LINE_CHARS = 2000
@@ -21,8 +22,6 @@ function takeFitting(lines: readonly string[]): string[] {
   return end === -1 ? [...lines] : lines.slice(0, end)
 }
 
-const BOM = Buffer.from('\ufeff')
-
 const shorten = (line: string) =>
   line.length > MAX_LINE_CHARS
     ? `${line.slice(0, MAX_LINE_CHARS)}… [${line.length - MAX_LINE_CHARS} more characters]`
@@ -36,7 +35,7 @@ function describeEncoding(bytes: Buffer): { encoding?: string } {
         'not UTF-8: undecodable bytes are shown as U+FFFD. edit_file replaces ASCII text in this file and ' +
         'keeps all other bytes; write_file would convert the file to UTF-8.',
     }
-  return bytes.subarray(0, BOM.length).equals(BOM) ? { encoding: 'UTF-8 with a byte order mark' } : {}
+  return hasUtf8Mark(bytes) ? { encoding: 'UTF-8 with a byte order mark' } : {}
 }
 
 export const readFileTool = defineTool({
@@ -56,7 +55,8 @@ export const readFileTool = defineTool({
     await using at = await locate(workspace, path, 'read')
     const { shown } = at
     const bytes = await readTextBytes(at)
-    const text = bytes.toString('utf8')
+    // Without the mark, which a model would repeat in an old_string, or leave out of it.
+    const text = bytes.toString('utf8').replace(/^\ufeff/, '')
     const lines = text.split('\n')
     // A trailing newline ends the last line; it does not start another.
     if (lines.at(-1) === '') lines.pop()

@@ -117,11 +117,15 @@ async function count(workspace: string): Promise<Usage> {
   return usage
 }
 
+/** Each line end may be written as CRLF. */
+const bytesWritten = (text: unknown): number =>
+  Buffer.byteLength(String(text)) + String(text).split('\n').length - 1
+
 /** The maximum growth of the workspace by one call, per tool. */
 const GROWTH: Readonly<Record<string, (args: Record<string, unknown>) => number>> = {
-  write_file: ({ content }) => Buffer.byteLength(String(content)),
+  write_file: ({ content }) => bytesWritten(content),
   edit_file({ old_string, new_string, replace_all }) {
-    const more = Buffer.byteLength(String(new_string)) - Buffer.byteLength(String(old_string))
+    const more = bytesWritten(new_string) - Buffer.byteLength(String(old_string))
     return more <= 0 ? 0 : replace_all === true ? MAX_FILE_BYTES : more
   },
 }
