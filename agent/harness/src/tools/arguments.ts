@@ -1,21 +1,27 @@
 /** The arguments of a call: as written by the model, as passed to the tool, and as recorded. */
 import { REDACTED, type Redact } from '@cairn/log'
 import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
+import type { z } from 'zod'
 import { argumentsHash, definedCallHash } from './canonical-json.ts'
 import type { Call } from './call.ts'
+import { mendArguments } from './mend-arguments.ts'
+import { toolJsonSchema } from './parameters.ts'
 import type { Tool } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'
 
+/** Arguments as recorded, with what was corrected in those of the model. */
+export type Recorded = { raw: Record<string, unknown>; corrections?: readonly string[] }
 /** Arguments that match the tool's schema; an approval covers the `hash`. */
-export type Accepted = { raw: Record<string, unknown>; args: Record<string, unknown>; hash: string }
+export type Accepted = Recorded & { args: Record<string, unknown>; hash: string }
 type Parsed = Accepted | { raw: Record<string, unknown>; problem: string }
 
 /** Parses the arguments as the model wrote them. */
 export function parseObject(text: string): { raw: Record<string, unknown>; problem?: string } {
   let value: unknown
   try {
-    // Some models send an empty text instead of empty arguments.
-    value = text.trim() === '' ? {} : JSON.parse(text)
+    // Some models send an empty text or null instead of empty arguments, or JSON within JSON.
+    value = text.trim() === '' ? {} : (JSON.parse(text) ?? {})
+    if (typeof value === 'string' && value.trimStart().startsWith('{')) value = JSON.parse(value)
   } catch (error) {
     return { raw: {}, problem: `they are not JSON (${asError(error).message})` }
   }
@@ -25,31 +31,46 @@ export function parseObject(text: string): { raw: Record<string, unknown>; probl
   return {
     raw: {},
     problem:
-      'they must be a JSON object, not ' +
-      `${Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`}`,
+      'they must be a JSON object, not ' + `${Array.isArray(value) ? 'an array' : `a ${typeof value}`}`,
   }
 }
 
-/** The arguments for the tool: with the workspace's path inserted, and parsed by the tool's schema. */
+/**
+ * The arguments for the tool: with the workspace's path inserted, and parsed by the tool's schema. If they do
+ * not match it, they are parsed once more after corrections.
+ */
 export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) => T): Parsed {
-  const { raw, problem } = parseObject(text)
-  if (problem !== undefined) return { raw, problem }
-  const parsed = tool.parameters.safeParse(unmask(raw))
-  if (!parsed.success) {
+  const { raw: written, problem } = parseObject(text)
+  if (problem !== undefined) return { raw: written, problem }
+  const first = tool.parameters.safeParse(unmask(written))
+  // The server of an MCP tool validates its arguments, so the schema that it gave is compared here.
+  const { raw, corrections } =
+    first.success && tool.jsonSchema === undefined ? { raw: written } : mended(written, tool)
+  const parsed = corrections === undefined ? first : tool.parameters.safeParse(unmask(raw))
+  if (!parsed.success) return { raw: written, problem: describeIssues(first.error ?? parsed.error) }
+  try {
     return {
       raw,
-      problem: parsed.error.issues
-        .slice(0, 5)
-        .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
-        .join('; '),
+      args: parsed.data,
+      hash: approvalHash(tool, parsed.data),
+      ...(corrections === undefined ? {} : { corrections }),
     }
-  }
-  try {
-    return { raw, args: parsed.data, hash: approvalHash(tool, parsed.data) }
   } catch (error) {
     return { raw, problem: asError(error).message }
   }
 }
+
+function mended(raw: Record<string, unknown>, tool: Tool): Recorded {
+  const rules = { dropUnknown: tool.readOnly, caps: tool.caps ?? [] }
+  const { value, corrections } = mendArguments(raw, toolJsonSchema(tool), rules)
+  return corrections.length === 0 ? { raw } : { raw: value, corrections }
+}
+
+const describeIssues = ({ issues }: z.core.$ZodError): string =>
+  issues
+    .slice(0, 5)
+    .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+    .join('; ')
 
 const approvalHash = ({ definition }: Tool, args: Record<string, unknown>): string =>
   definition === undefined ? argumentsHash(args) : definedCallHash(definition.hash, args)

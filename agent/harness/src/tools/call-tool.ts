@@ -30,20 +30,20 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   if (tool === undefined) {
     const offered = [...deps.tools.keys()].filter(known => isOffered(known, deps))
     const unknown = unknownTool(call.name, offered, deps.absences.get(call.name))
-    return refuseCall(deps, call, parseObject(call.arguments).raw, failed(unknown))
+    return refuseCall(deps, call, parseObject(call.arguments), failed(unknown))
   }
   const parsed = parseArguments(call.arguments, tool, workspaceMask(deps.workspace).unmask)
   if ('problem' in parsed)
-    return refuseCall(deps, call, parsed.raw, failed(failure(`invalid arguments: ${parsed.problem}`)))
+    return refuseCall(deps, call, parsed, failed(failure(`invalid arguments: ${parsed.problem}`)))
   const decision = await gate(deps, tool, parsed.args, parsed.hash)
   if (!decision.allow) return denyCall(deps, call, parsed, decision)
   const changed = decision.grant === undefined ? null : await definitionProblem(tool)
-  if (changed !== null) return refuseCall(deps, call, parsed.raw, failed(failure(changed)))
+  if (changed !== null) return refuseCall(deps, call, parsed, failed(failure(changed)))
   let checkpoint: Checkpoint
   try {
     checkpoint = await keepCheckpoint(deps, tool, parsed.args)
   } catch (error) {
-    return refuseCall(deps, call, parsed.raw, failed(failure(asError(error).message)))
+    return refuseCall(deps, call, parsed, failed(failure(asError(error).message)))
   }
   const refused = await begin(deps, tool, call, parsed, { grant: decision.grant, checkpoint })
   return refused ?? runCommitted(deps, tool, call, parsed.args)
@@ -87,7 +87,7 @@ async function begin(
   const { tool_call_id, name } = call
   const { raw, args, hash } = accepted
   const { mask } = workspaceMask(deps.workspace)
-  const called = recordCall(deps, call, raw, checkpoint)
+  const called = recordCall(deps, call, accepted, checkpoint)
   try {
     const events = [
       grant === undefined
@@ -102,7 +102,7 @@ async function begin(
     return null
   } catch (error) {
     const why = error instanceof CommitRefused ? (tool.refusedToBegin?.(error) ?? null) : null
-    if (why !== null) return refuseCall(deps, call, raw, failed(failure(why)))
+    if (why !== null) return refuseCall(deps, call, accepted, failed(failure(why)))
     // The approval was used or expired after the gate's check: ask again.
     if (!(error instanceof CommitRefused) || error.refusal !== 'no_grant') throw error
     const again = await gate({ ...deps, findGrant: () => Promise.resolve(null) }, tool, args, hash)

@@ -51,6 +51,7 @@ export const readFileTool = defineTool({
   readOnly: true,
   idempotent: true,
   paths: ['path'],
+  caps: ['limit'],
   async run({ path, offset = 1, limit = MAX_LINES }, { workspace }) {
     await using at = await locate(workspace, path, 'read')
     const { shown } = at

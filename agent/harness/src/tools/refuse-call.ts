@@ -5,7 +5,7 @@ import { createGateItem, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from './canonical-json.ts'
 import type { GateDecision } from '../governance/decide.ts'
 import { policyDenied } from '../governance/events.ts'
-import { type Accepted, recordedArguments } from './arguments.ts'
+import { type Accepted, type Recorded, recordedArguments } from './arguments.ts'
 import type { Call, CallOutcome, CallToolDeps } from './call.ts'
 import { toolCall, toolResult } from './events.ts'
 import { workspaceMask } from './workspace-mask.ts'
@@ -68,13 +68,14 @@ function denied(
 export const recordCall = (
   { redact, workspace, turn_id, iteration_index }: CallToolDeps,
   { tool_call_id, name }: Call,
-  raw: Record<string, unknown>,
+  { raw, corrections }: Recorded,
   extra: { checkpoint_hash?: string } = {},
 ): EventDraft =>
   toolCall({
     tool_call_id,
     name,
     ...recordedArguments(redact, workspaceMask(workspace).mask(raw)),
+    ...(corrections === undefined ? {} : { corrections: [...corrections] }),
     ...extra,
     turn_id,
     iteration_index,
@@ -83,14 +84,14 @@ export const recordCall = (
 export async function refuseCall(
   deps: CallToolDeps,
   call: Call,
-  raw: Record<string, unknown>,
+  recorded: Recorded,
   { status, content, events }: Refusal,
 ): Promise<CallOutcome> {
   const { tool_call_id, name } = call
   const { turn_id, iteration_index } = deps
   const text = JSON.stringify(workspaceMask(deps.workspace).mask(content))
   const result = toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, turn_id, iteration_index })
-  await deps.commit([recordCall(deps, call, raw), ...events, result])
+  await deps.commit([recordCall(deps, call, recorded), ...events, result])
   return { tool_call_id, name, status, content: text }
 }
 
@@ -102,7 +103,7 @@ export function denyCall(
   denial: Denial,
 ): Promise<CallOutcome> {
   const refuse = (repeats: string | null): Promise<CallOutcome> =>
-    refuseCall(deps, call, accepted.raw, denied(deps, call, accepted, denial, repeats))
+    refuseCall(deps, call, accepted, denied(deps, call, accepted, denial, repeats))
   if (!denial.overridable) return refuse(null)
   return deps.gates.inTurn(async () => refuse(await deps.gates.find(call.name, accepted.hash)))
 }

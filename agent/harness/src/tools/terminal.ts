@@ -128,6 +128,7 @@ export function terminalTool(options: TerminalOptions): Tool {
     readOnly: false,
     idempotent: false,
     keepsTime: true,
+    caps: ['timeout'],
     timeoutMs: ({ timeout }) => (timeout === undefined ? undefined : timeout * 1000),
     async run({ command }, { session_id, tool_call_id, workspace, signal, timeoutMs, egress }) {
       // Created before the first command runs, so that no command can put a symbolic link in its place.

@@ -57,6 +57,8 @@ export type Tool = {
   /** Arguments that name workspace paths (the gate checks containment) and URLs (the gate checks egress). */
   paths?: readonly string[]
   urls?: readonly string[]
+  /** Arguments that only limit a call: a value above the maximum of the schema means the maximum. */
+  caps?: readonly string[]
   mutatesFiles?: true
   /**
    * Paths that it is about to change in addition to those in its arguments: they are saved before it runs.

@@ -112,9 +112,9 @@ test("a tool's own timeout applies, even an infinite one", async () => {
 test.each([
   ['that are not JSON', '{"path": ', /they are not JSON/],
   ['that are no object', '[1]', /must be a JSON object, not an array/],
-  ['of a wrong type', { path: 7 }, /path: .*string/],
+  ['of a wrong type', { path: true }, /path: .*string/],
   ['that are missing', '', /path: /],
-  ['of which one is unknown', { path: 'a', mode: 'x' }, /mode/],
+  ['that are no numbers', { path: 'a', offset: 'first' }, /offset/],
   ['that nest 65 levels deep', `{"path": ${'['.repeat(64)}${']'.repeat(64)}}`, /deeper than 64 levels/],
   ['that nest 200,000 levels deep', `{"path": ${'['.repeat(2e5)}${']'.repeat(2e5)}}`, /deeper than 64/],
   ['that JSON cannot be compared by', String.raw`{"path": "\ud800"}`, /surrogate/],
@@ -126,6 +126,22 @@ test.each([
   expect(result?.content['error']).toMatch(FAILED)
   expect(result?.content['error']).toMatch(message)
   expect(bench.commits).toEqual([['tool.call', 'tool.result']])
+})
+
+test('arguments that are nearly right are recorded and approved as they ran', async () => {
+  await using bench = await makeBench()
+  const given = { command: 'echo hi', description: 'Say hi', timeout: '5' }
+  const { outcome } = await runOne(bench, call('terminal', given))
+  expect(outcome.status).toBe('ok')
+  expect((await bench.events())[0]?.data).toMatchObject({
+    arguments: { command: 'echo hi', timeout: 5 },
+    corrections: ['description: unknown, left out', 'timeout: text read as a number'],
+  })
+  const gated = bench.deps({ policy: policyOf({ require_approval: ['terminal'] }) })
+  expect((await callTool(gated, call('terminal', given))).status).toBe('gated')
+  await bench.respond('approve')
+  // The model may repeat the call with the arguments that the approval showed.
+  expect((await callTool(gated, call('terminal', { command: 'echo hi', timeout: 5 }))).status).toBe('ok')
 })
 
 test('an unknown tool is rejected by name, with the list of available tools', async () => {

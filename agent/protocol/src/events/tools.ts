@@ -21,6 +21,10 @@ export const TOOL_EVENTS = {
         redactions: count
           .optional()
           .describe('number of parts of the arguments that are secrets and are not shown'),
+        corrections: z
+          .array(z.string())
+          .optional()
+          .describe('what was corrected in the arguments of the model, which did not match the schema'),
       },
       worker: true,
       arguments: true,
