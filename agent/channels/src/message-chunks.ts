@@ -1,5 +1,5 @@
 /** The messages of an event, cut to the limits of its platform. */
-import type { SessionEvent } from '@cairn/protocol'
+import { isBlank, type SessionEvent } from '@cairn/protocol'
 import { splitMessage } from './split-message.ts'
 import { type Piece, type Reader, render } from './render.ts'
 import type { Delivering } from './send-part.ts'
@@ -12,12 +12,14 @@ export async function messageChunks(delivering: Delivering, event: SessionEvent)
   return render(event, reader).flatMap(piece => splitPiece(piece, text))
 }
 
-/** The last part has the buttons, and the file. */
+/** The last part has the buttons, and the file. Platforms reject blank parts, so there are none. */
 const splitPiece = (piece: Piece, limit: number): MessageChunk[] =>
-  splitMessage(piece.text, limit).map((text, at, all) => ({
-    piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },
-    text,
-  }))
+  splitMessage(piece.text, limit)
+    .filter(text => !isBlank(text))
+    .map((text, at, all) => ({
+      piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },
+      text,
+    }))
 
 async function readerOf({ deps, connection }: Delivering, sessionId: string): Promise<Reader> {
   const { publicUrl, adapter } = connection

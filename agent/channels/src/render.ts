@@ -2,7 +2,7 @@
  * Renders an event for people. Pure, and the only place that decides what is visible: a type without a row
  * here, or without `channel` in the contract, never reaches a platform.
  */
-import { type EventOf, type EventType, type SessionEvent, typesWith } from '@cairn/protocol'
+import { type EventOf, type EventType, isBlank, type SessionEvent, typesWith } from '@cairn/protocol'
 import type { OutgoingPart } from './adapter.ts'
 
 export type Piece = Pick<OutgoingPart, 'type' | 'text'> & {
@@ -23,6 +23,7 @@ export type Reader = {
 
 const NOTHING = (): Piece[] => []
 const UPDATE = 'code.run_channel_update'
+const NO_RESULT = 'The scheduled run ended without a result.'
 const WAITING = 'Waiting for an operator.'
 /** Longer arguments are shown in the web UI only, because an approval must show them completely. */
 const SHOWN_ARGUMENTS = 3000
@@ -33,7 +34,7 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
   // Shown best effort as progress, on platforms with edits; the response is the record.
   'llm.delta': NOTHING,
   'llm.response': ({ data }) =>
-    data.message.tool_calls !== undefined || data.message.content === ''
+    data.message.tool_calls !== undefined || isBlank(data.message.content)
       ? []
       : [{ type: 'answer', text: data.message.content }],
   'inbox.input_required': ({ data }) => {
@@ -92,7 +93,7 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
       artifact_id: data.artifact_id,
     },
   ],
-  'loop.result': ({ data }) => [{ type: 'answer', text: data.content }],
+  'loop.result': ({ data }) => [{ type: 'answer', text: isBlank(data.content) ? NO_RESULT : data.content }],
   [UPDATE]: ({ data: { text, minutes = 1 } }, { updateEveryMin }) =>
     updateEveryMin !== undefined && minutes % updateEveryMin === 0 ? [{ type: 'state', text }] : [],
   'session.stopped': () => [{ type: 'state', text: 'Stopped.' }],

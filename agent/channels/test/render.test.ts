@@ -50,6 +50,17 @@ test('an answer is shown, and a response with tool calls is not', () => {
   expect(render(event('llm.response', message({ tool_calls: [call] })), { isLinked: true })).toEqual([])
 })
 
+test.each(['\n \n', '\u00a0\t', '\u200b\u2060'])(
+  'an answer of blanks %j sends nothing, and a scheduled run with such a result is reported',
+  content => {
+    const reader = { isLinked: false }
+    expect(render(event('llm.response', message({ content })), reader)).toEqual([])
+    expect(render(event('loop.result', { content, outcome: 'success' }), reader)).toEqual([
+      { type: 'answer', text: 'The scheduled run ended without a result.' },
+    ])
+  },
+)
+
 test('an approval shows its arguments only to a linked user', () => {
   const [shown] = render(event('inbox.governance_gate', gate), { isLinked: true })
   expect(shown).toMatchObject({ type: 'approval', ask: { kind: 'gate', choices: ['Approve', 'Reject'] } })

@@ -36,6 +36,7 @@ export {
 export { limitBody, limitResponse } from './limits/body.ts'
 export { CODE_PERMISSIONS, TOOL_NAMES } from './tools/names.ts'
 export { findPattern } from './tools/patterns.ts'
+export { isBlank } from './text/blank.ts'
 export * from './text/visible-text.ts'
 export { checkedState, checkMove, type CheckedState } from './checked-state.ts'
 export { MAX_DEPTH, nestsTooDeep } from './limits/nesting.ts'

@@ -6,7 +6,7 @@
  * work, and ends with session.complete, session.fail, session.stopped, or the continuation of a goal or a
  * mission. A pause interrupts it: after the resume it continues under the same turn_id.
  */
-import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
+import { type EventOf, factsOf, isBlank, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
 import { append, changeLast, type Owned } from './conversation/owned.ts'
 import { isReviewWake } from './capabilities/review.ts'
@@ -131,7 +131,7 @@ function answered(
   turn: TurnState,
   { data: { message, iteration_index } }: EventOf<'llm.response'>,
 ): Pick<TurnState, 'requested' | 'next_iteration' | 'empty_answers'> {
-  const isEmpty = message.content === '' && !message.tool_calls?.length
+  const isEmpty = isBlank(message.content) && !message.tool_calls?.length
   return {
     requested: false,
     next_iteration: (iteration_index ?? turn.next_iteration) + 1,

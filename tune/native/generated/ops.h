@@ -162,10 +162,10 @@ inline constexpr OpInfo kOps[] = {
     {"scale_columns", 5, 1, 0, {"x", "weight", "norms", "bias", "addend"}, {"y"}},
     {"scale_columns_weight_grad", 3, 1, 0, {"dy", "x", "norms"}, {"dweight"}},
     {"adapter_columns", 6, 1, 1, {"x", "delta", "factors", "adapters", "bias", "addend"}, {"y"}},
-    {"head_loss", 3, 3, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
-    {"head_loss_trained", 3, 4, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
-    {"token_logps", 3, 2, 2, {"x", "weight", "targets"}, {"logps", "lse"}},
-    {"token_logps_grad", 5, 1, 2, {"dlogps", "lse", "x", "weight", "targets"}, {"dx"}},
+    {"head_loss", 3, 3, 3, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
+    {"head_loss_trained", 3, 4, 3, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
+    {"token_logps", 3, 2, 3, {"x", "weight", "targets"}, {"logps", "lse"}},
+    {"token_logps_grad", 5, 1, 3, {"dlogps", "lse", "x", "weight", "targets"}, {"dx"}},
     {"segment_sums", 2, 1, 1, {"x", "segments"}, {"y"}},
     {"segment_sums_grad", 2, 1, 0, {"dy", "segments"}, {"dx"}},
     {"dpo_loss", 4, 2, 3, {"scores", "reference", "weights", "lengths"}, {"loss", "dscores"}},
@@ -522,10 +522,12 @@ struct AdapterColumnsAttrs {
 struct HeadLossAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
+  float scale;
   static HeadLossAttrs read(const double* values) {
     HeadLossAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
+    a.scale = static_cast<float>(values[2]);
     return a;
   }
 };
@@ -533,10 +535,12 @@ struct HeadLossAttrs {
 struct HeadLossTrainedAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
+  float scale;
   static HeadLossTrainedAttrs read(const double* values) {
     HeadLossTrainedAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
+    a.scale = static_cast<float>(values[2]);
     return a;
   }
 };
@@ -544,10 +548,12 @@ struct HeadLossTrainedAttrs {
 struct TokenLogpsAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
+  float scale;
   static TokenLogpsAttrs read(const double* values) {
     TokenLogpsAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
+    a.scale = static_cast<float>(values[2]);
     return a;
   }
 };
@@ -555,10 +561,12 @@ struct TokenLogpsAttrs {
 struct TokenLogpsGradAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
+  float scale;
   static TokenLogpsGradAttrs read(const double* values) {
     TokenLogpsGradAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
+    a.scale = static_cast<float>(values[2]);
     return a;
   }
 };

@@ -2,7 +2,7 @@
  * What a visitor sees of an event: its id, type and time, and the listed keys of its data. Pure, and an
  * allowlist: a type without a row here never reaches a website.
  */
-import { decodeEvent, type EventOf, type EventType, type SessionEvent } from '@cairn/protocol'
+import { decodeEvent, type EventOf, type EventType, isBlank, type SessionEvent } from '@cairn/protocol'
 
 export type VisitorRecord = { id: number; type: EventType; created_at: string; data: Record<string, unknown> }
 type Row<T extends EventType> = (data: EventOf<T>['data']) => Record<string, unknown> | null
@@ -17,7 +17,7 @@ const ROWS: { [T in EventType]?: Row<T> } = {
   'llm.delta': ({ content, reset }) =>
     content === undefined && reset === undefined ? null : { content, ...(reset && { reset }) },
   'llm.response': ({ message }) =>
-    message.content === '' ? null : { message: { content: message.content } },
+    isBlank(message.content) ? null : { message: { content: message.content } },
   'inbox.input_required': ({ tool_call_id, questions }) => ({
     tool_call_id,
     questions: questions.map(({ prompt, choices, allow_other }) => ({

@@ -171,6 +171,21 @@ test('empty answers get two reminders, a stronger model and one more try', () =>
   expect(after([...empties(2), message])).toEqual(reminder)
 })
 
+test.each([
+  ['line feeds and spaces', '\n \n'],
+  ['a no-break space', '\u00a0'],
+  ['zero-width characters', '\u200b\u2060\ufeff'],
+  ['a control character', '\r\n\u0000'],
+])('an answer of %s counts as empty, and the turn fails at the third', (_name, blank) => {
+  const blanks = (count: number): Line[] => [
+    message,
+    ...Array.from({ length: count }, (_, i) => [request(i), answer(i, blank)]).flat(),
+  ]
+  expect(after(blanks(1))).toEqual({ ...plain, reminders: ['empty'] })
+  expect(after(blanks(3))).toEqual({ do: 'give_up' })
+  expect(after([message, request(0), answer(0, `${blank}.`)])).toEqual({ do: 'finish', reason: 'completed' })
+})
+
 test('the last call of the budget has no tools, and its answer ends the turn', () => {
   const limits = { max_iterations: 2, can_escalate: false }
   const first = [message, request(0), answer(0, '', ['a']), called('a'), result('a')]

@@ -19,7 +19,14 @@ import {
   type Owned,
   type TurnState,
 } from '@cairn/state'
-import { decodeEvent, type EventId, type EventOf, isBesideTurns, type SessionEvent } from '@cairn/protocol'
+import {
+  decodeEvent,
+  type EventId,
+  type EventOf,
+  isBesideTurns,
+  isBlank,
+  type SessionEvent,
+} from '@cairn/protocol'
 
 /** The last answer of the running turn. */
 type Answer = {
@@ -30,7 +37,7 @@ type Answer = {
   iteration_index: number
   call_ids: readonly string[]
   finish_reason: string
-  /** Neither text nor calls. */
+  /** Neither visible text nor calls. */
   empty: boolean
   /** RFC 3339: when its first request was written. */
   started_at: string
@@ -202,7 +209,7 @@ function answered(position: Position, { id, created_at, data }: EventOf<'llm.res
       turn_id: data.turn_id,
       iteration_index: data.iteration_index,
       finish_reason: data.finish_reason,
-      empty: data.message.content === '' && !data.message.tool_calls?.length,
+      empty: isBlank(data.message.content) && !data.message.tool_calls?.length,
       call_ids: (data.message.tool_calls ?? []).map(call => call.id),
       started_at: position.request?.created_at ?? created_at,
     },

@@ -8,7 +8,7 @@
  * from the summary.
  */
 import type { EventId, EventOf } from '@cairn/protocol'
-import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
+import { factsOf, isBlank, noteOf, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from '../capabilities/children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { beginWith, FORK } from './fork.ts'
@@ -53,8 +53,8 @@ export function foldConversationInto(
       // A slash command's reply is for the user; the model did not write it.
       if (event.data.finish_reason === 'command') return conversation
       const message = event.data.message
-      // Model servers reject an assistant message without content and calls.
-      if (message.content === '' && !message.tool_calls?.length)
+      // Model servers reject an assistant message without visible text and calls.
+      if (isBlank(message.content) && !message.tool_calls?.length)
         return admit(owned, { ...conversation, answering: false })
       return admit(owned, {
         ...conversation,
