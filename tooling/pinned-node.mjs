@@ -1,7 +1,9 @@
 // Plain JavaScript that Node 20 can run, because this file finds the newer Node.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const wantedMajor = 24
@@ -16,13 +18,32 @@ export function pinnedNode() {
   if (isNewEnough()) return process.execPath
   const platform = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
   const binary = process.platform === 'win32' ? 'node.exe' : 'node'
-  const path = fileURLToPath(new URL(`../node_modules/${platform}/bin/${binary}`, import.meta.url))
-  if (existsSync(path)) return path
+  const folder = folderOf(platform)
+  const path = folder === undefined ? undefined : join(folder, 'bin', binary)
+  if (path !== undefined && existsSync(path)) return path
   throw new Error(
-    `Cairn needs Node ${wantedMajor} or newer. This is ${process.version}, and npm installed no ` +
-      `${platform}: run npm ci, or install Node ${wantedMajor}.`,
+    `Cairn needs Node ${wantedMajor} or newer. This is ${process.version}, and the package ${platform} is ` +
+      `not installed: install Node ${wantedMajor}, or run npm install without --omit=optional.`,
   )
 }
+
+function folderOf(name) {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** Runs a main module in this process, or in the pinned Node if this one is too old. */
+export async function launch(main) {
+  if (isNewEnough()) await import(main.href)
+  else process.exitCode = await runPinned([fileURLToPath(main), ...process.argv.slice(2)])
+}
+
+/** A client of `cairn acp` waits for the first answer, so the code of other commands is not loaded for it. */
+export const isAcp = () => process.argv[2] === 'acp' && !process.argv.includes('--help')
 
 /**
  * Environment of the pinned Node and its children. Variables that are already set win.

@@ -163,8 +163,13 @@ const commands = {
   unused,
   /** Formats all code in place; `-- --check` only looks. */
   format: (...args) => (args.includes('--check') ? format(...args) : format('--write', ...args)),
+  /** Builds what is published into out/: `-- --only npm` a part. */
+  async release(...args) {
+    await ensureWebBuilt()
+    return run('tooling/release/run.ts', ...args)
+  },
   clean() {
-    for (const path of ['agent/web/dist', 'coverage', 'node_modules/.cache', 'node_modules/.vite']) {
+    for (const path of ['out', 'agent/web/dist', 'coverage', 'node_modules/.cache', 'node_modules/.vite']) {
       rmSync(join(root, path), { recursive: true, force: true })
     }
     return 0

@@ -52,7 +52,7 @@ test('an unused service has loaded only the listed packages, and no SDK', () => 
 })
 
 /** Sources that such a command may load: of the API only the code that creates a token. */
-const LIGHT = /^agent\/(?:app|client|protocol|workspace)\/|^agent\/api\/src\/auth$|^tooling\/cli$/
+const LIGHT = /^agent\/(?:app|client|protocol|workspace)\/|^agent\/api\/src\/auth$|^tooling(?:\/cli)?$/
 
 const CALLS_A_SERVER = [
   'answer',

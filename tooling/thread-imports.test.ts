@@ -9,9 +9,13 @@ import { expect, test } from 'vitest'
 import { readImports, resolveRelative, root } from './workspace.ts'
 
 const THREADS = ['sqlite/writer-thread.ts', 'sqlite/search/thread.ts', 'sqlite/check-thread.ts']
-const WORDS = 'agent/protocol/src/words.ts'
+/** Modules of other packages that a thread may load. */
+const SMALL: Record<string, string> = {
+  '@cairn/protocol/words': 'agent/protocol/src/words.ts',
+  '@cairn/tooling/beside': 'tooling/beside.ts',
+}
 
-/** Packages that a module loads directly, through its own files, or through the contract's words. */
+/** Packages that a module loads directly, through its own files, or through the small modules. */
 function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>()
   const packages = new Set<string>()
@@ -21,7 +25,8 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
     const text = readFileSync(join(root, path), 'utf8')
     for (const { specifier, isType } of readImports({ path, text })) {
       if (isType || isBuiltin(specifier)) continue
-      if (specifier === '@cairn/protocol/words') walk(WORDS)
+      const small = SMALL[specifier]
+      if (small !== undefined) walk(small)
       else if (specifier.startsWith('.')) walk(resolveRelative(path, specifier))
       else packages.add(specifier)
     }

@@ -10,6 +10,8 @@ export default defineConfig({
     // scripts or fonts.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
+    // Packages of Cairn contain the licences of what is bundled (tooling/release/notices.ts).
+    license: { fileName: '.vite/licenses.json' },
     // Mermaid is drawn in a page of its own, with a policy of its own.
     rolldownOptions: { input: ['index.html', 'diagram-frame.html'] },
   },

@@ -11,7 +11,12 @@ const MAIN = {
   'cairn-tune': fileURLToPath(new URL('../../tune/cli/src/main.ts', import.meta.url)),
 }
 
-export type ProgramOptions = { cwd: string; env?: Record<string, string> }
+export type ProgramOptions = {
+  cwd: string
+  env?: Record<string, string>
+  /** Runs this command instead of the sources, without the variables of the shell. */
+  installed?: readonly [command: string, ...args: string[]]
+}
 type ProgramResult = { code: number | null; out: string; err: string }
 
 /**
@@ -25,12 +30,14 @@ const INHERITED = Object.entries(process.env).filter(
 function launch(
   program: keyof typeof MAIN,
   args: readonly string[],
-  { cwd, env = {} }: ProgramOptions,
+  { cwd, env = {}, installed }: ProgramOptions,
 ): { child: ChildProcess; ended: Promise<ProgramResult>; firstLine: Promise<string> } {
-  const child = spawn(process.execPath, [MAIN[program], ...args], {
+  const [command, ...before] = installed ?? [process.execPath, MAIN[program]]
+  const variables = installed === undefined ? Object.fromEntries(INHERITED) : { HOME: cwd }
+  const child = spawn(command, [...before, ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...Object.fromEntries(INHERITED), HF_HUB_OFFLINE: '1', ...env },
+    env: { ...variables, HF_HUB_OFFLINE: '1', ...env },
   })
   const { promise: firstLine, resolve, reject } = Promise.withResolvers<string>()
   // `run` never awaits the first line, so its rejection must not be unhandled.

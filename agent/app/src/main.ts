@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   createApi,
@@ -21,6 +21,8 @@ import { rereadSkills } from '@cairn/harness'
 import { startScriptedProviders } from '@cairn/scripted-model'
 import { secretsOf } from '@cairn/channels'
 import { createRedactor, type Redact } from '@cairn/log'
+import { assetBeside } from '@cairn/tooling/beside'
+import { VERSION } from '@cairn/tooling/version'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
 import { announceServer, reachableUrl } from './local/data-dir.ts'
@@ -31,7 +33,6 @@ import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
 import { startNotifying } from './serve/start-notifications.ts'
 import { connectionPolicy } from './serve/connection-policy.ts'
-import { readVersion } from './version.ts'
 import type { Service, ServiceOptions } from './serve/service-options.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
 
@@ -72,7 +73,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     now: Date.now,
     newId: randomUUID,
     log,
-    version: readVersion(),
+    version: VERSION,
     demo,
     ...(sandbox === null ? {} : { sandbox: sandbox.standing }),
     skills: () => listSkills(options, log),
@@ -194,7 +195,7 @@ function secretsOfConfig(
 
 /** The built UI; without it the service still runs, for programs. */
 function webRoot(log: Logger): { webRoot?: string } {
-  const root = join(dirname(fileURLToPath(import.meta.resolve('@cairn/web/package.json'))), 'dist')
+  const root = fileURLToPath(assetBeside(import.meta, '../../web/dist/', 'web/'))
   if (existsSync(join(root, 'index.html'))) return { webRoot: root }
   log.warn('the web UI is not built: run npm run build:web')
   return {}

@@ -5,12 +5,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { assetBeside } from '@cairn/tooling/beside'
 import { buildOnce, defaultCacheDir } from './build-once.ts'
 import { hashOf } from './build.ts'
 import { forAll, runCompiler } from './compiler.ts'
 import { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(assetBeside(import.meta, '../', 'native/'))
 
 // No contraction, as on the CPU: kernels request fused multiply-adds explicitly.
 const flags = ['-std=c++17', '-O3', '-fmad=false', '-Wno-deprecated-gpu-targets']

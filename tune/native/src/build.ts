@@ -11,11 +11,12 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { assetBeside, isBundled } from '@cairn/tooling/beside'
 import { buildOnce, defaultCacheDir } from './build-once.ts'
 import { compilerCandidates, findCompiler, forAll, runCompiler, type Compiler } from './compiler.ts'
 import { isasOf, readFeatures, runnableIsas, type Isa } from './isas.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(assetBeside(import.meta, '../', 'native/'))
 
 const warnings = ['-Wall', '-Wextra', '-Wno-unused-function', '-Wno-psabi']
 // No contraction: kernels request fused multiply-adds explicitly, and elsewhere every machine rounds alike.
@@ -159,10 +160,9 @@ async function compile(
   const work = join(dirname(addon), `build-${process.pid}`)
   mkdirSync(work, { recursive: true })
   try {
-    const headers = dirname(createRequire(import.meta.url).resolve('node-api-headers/package.json'))
-    const includes = ['core', 'generated']
-      .map(folder => `-I${join(root, folder)}`)
-      .concat(`-I${join(headers, 'include')}`)
+    const includes = [...['core', 'generated'].map(folder => join(root, folder)), nodeHeaders()].map(
+      folder => `-I${folder}`,
+    )
     const parts = { ...wanted, isas: await knownIsas(compiler, wanted.isas, work) }
     const units = listUnits(parts, work)
     const what =
@@ -195,3 +195,9 @@ async function compile(
     rmSync(work, { recursive: true, force: true })
   }
 }
+
+/** The headers of Node-API; a bundle has a copy. */
+const nodeHeaders = (): string =>
+  isBundled(import.meta)
+    ? join(root, 'include')
+    : join(dirname(createRequire(import.meta.url).resolve('node-api-headers/package.json')), 'include')

@@ -14,6 +14,7 @@ import {
   type ModelTokenizer,
   type RenderOptions,
 } from '@cairn-tune/weights'
+import { moduleBeside } from '@cairn/tooling/beside'
 import { ApiError, badRequest } from './errors.ts'
 
 export type Texts = {
@@ -136,7 +137,7 @@ function createThread(
   let settle: (result: TextResult | undefined) => void = () => undefined
 
   function start(): Worker {
-    const started = new Worker(new URL('./texts-worker.ts', import.meta.url), { workerData: source })
+    const started = new Worker(moduleBeside(import.meta, './texts-worker'), { workerData: source })
     started.on('message', (result: TextResult) => settle(result))
     // Both events also arrive after the thread was replaced. Then they do not concern the current job.
     const lose = () => {

@@ -3,8 +3,9 @@
  * grows and is returned as a whole.
  */
 import { readFileSync } from 'node:fs'
+import { assetBeside } from '@cairn/tooling/beside'
 
-export const WASM_PATH: URL = new URL('../tokenizers.wasm', import.meta.url)
+export const WASM_PATH: URL = assetBeside(import.meta, '../tokenizers.wasm')
 
 type Call = (...values: number[]) => number
 

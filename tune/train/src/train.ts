@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { version as nodeVersion } from 'node:process'
 import { partsOf } from '@cairn-tune/models'
 import { EMBEDDINGS, WriteError } from '@cairn-tune/weights'
+import { VERSION } from '@cairn/tooling/version'
 import {
   checkResumable,
   decisiveSettings,
@@ -234,6 +235,3 @@ function describeRun(
     started_at: new Date().toISOString(),
   }
 }
-
-/** Version of the package, until there are releases. */
-export const VERSION = '0.0.0'

@@ -2,18 +2,14 @@
  * `cairn acp`: an agent for editors and other ACP clients, on stdin and stdout. A separate entry point: a
  * client waits for the answer to `initialize`, so the service is loaded after that.
  */
-import { readFileSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { ndJsonStream } from '@agentclientprotocol/sdk'
+import { VERSION } from '@cairn/tooling/version'
 import { acpAgent, type AgentEnvironment } from './agent.ts'
 
 /** Maximum frame of a client; prompts may carry images. */
 const MAX_FRAME = 64 * 2 ** 20
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 type Options = { url: string | undefined; token: string | undefined; box: boolean }
 
@@ -45,7 +41,7 @@ export async function runAcp(argv: readonly string[]): Promise<void> {
       token: values.token ?? process.env['CAIRN_TOKEN'],
       box: values.box,
     }))
-  const connection = acpAgent({ version, place }).connect(
+  const connection = acpAgent({ version: VERSION, place }).connect(
     ndJsonStream(
       Writable.toWeb(process.stdout) as WritableStream<Uint8Array>,
       Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,

@@ -3,13 +3,13 @@ import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { plural } from '@cairn/protocol'
 import type { CairnClient } from '@cairn/client'
+import { VERSION } from '@cairn/tooling/version'
 import { DEFAULT_EXCLUDED, EXPORT_FORMATS, type ExportFormat, type Selection } from '../export/options.ts'
 import type { LoggedSession } from '../export/training-lines.ts'
 import { type Io, defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { readLog } from './read-log.ts'
-import { readVersion } from '../version.ts'
 
 const SOURCES = ['any', 'user', 'judge'] as const
 
@@ -99,7 +99,7 @@ async function* exportedLines(
     format,
     selection,
     define: createDefineTool(),
-    version: readVersion(),
+    version: VERSION,
     redact: createRedactor([]),
   })
 }

@@ -1,10 +1,11 @@
 /** cairn init: writes an initial cairn.yaml with every line explained. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { assetBeside } from '@cairn/tooling/beside'
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 
-const SAMPLE = new URL('./cairn.sample.yaml', import.meta.url)
+const SAMPLE = assetBeside(import.meta, './cairn.sample.yaml')
 
 export const init = defineCommand({
   name: 'init',

@@ -3,15 +3,15 @@
  * exit code. Tests call it with their own streams.
  */
 import { ApiError, ConnectionError } from '@cairn/client'
+import { VERSION } from '@cairn/tooling/version'
 import { ConfigError } from '../config/config-error.ts'
 import { EXIT, type ExitCode, InUseError, NotFoundError, UsageError } from '../exit.ts'
-import { readVersion } from '../version.ts'
 import { CAIRN, type Io } from './command.ts'
 import { COMMAND_NAMES, loadCommand } from './commands.ts'
 
 async function run(argv: string[], io: Io): Promise<ExitCode> {
   if (argv[0] === '--version' || argv[0] === '-v') {
-    io.out(`${readVersion()}\n`)
+    io.out(`${VERSION}\n`)
     return EXIT.ok.code
   }
   const { name, rest } = CAIRN.nameIn(argv, COMMAND_NAMES)

@@ -27,6 +27,7 @@ import type { SandboxChoice } from '@cairn/sandbox'
 import type { LogStore, Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { expireChangedGates } from '@cairn/sessions'
+import { folderOf, isBundled, moduleBeside } from '@cairn/tooling/beside'
 import { makeSessionFolder } from '@cairn/workspace'
 import { toolsNamedIn } from '../config/check-patterns.ts'
 import { demoParts } from '../demo/demo-tools.ts'
@@ -166,14 +167,17 @@ const browsersOf = (
   startBrowsers({ ...parts, config: browser, quota: createQuota(sandbox) })
 
 /**
- * What the built-in coding agent needs: the sources and their dependencies, and no neighboring folders, where
- * a data directory may be.
+ * What the built-in coding agent needs: the bundle, or the sources and their dependencies, and no neighboring
+ * folders, where a data directory may be.
  */
 export function ownProgram(): { folders: readonly string[]; argv: readonly string[] } {
-  const root = fileURLToPath(new URL('../../../..', import.meta.url))
+  const folder = fileURLToPath(folderOf(import.meta))
+  const root = join(folder, '../../../..')
   return {
-    folders: ['agent', 'tooling', 'node_modules'].map(name => join(root, name)),
-    argv: [join(root, 'agent/app/bin/cairn.mjs')],
+    folders: isBundled(import.meta)
+      ? [folder]
+      : ['agent', 'tooling', 'node_modules'].map(name => join(root, name)),
+    argv: [fileURLToPath(moduleBeside(import.meta, '../acp/start'))],
   }
 }
 

@@ -7,6 +7,7 @@ import { webcrypto } from 'node:crypto'
 import { runInProcess } from '@cairn/log/run-in-process'
 import type { ThreadLimits } from '@cairn/log/run-in-thread'
 import { asError } from '@cairn/protocol'
+import { moduleBeside } from '@cairn/tooling/beside'
 import type { Inbound } from '../adapter.ts'
 import { createSemaphore, type Semaphore } from '../semaphore.ts'
 import { htmlOf } from './html.ts'
@@ -30,7 +31,7 @@ const PROCESSES_MAX = 2
 
 const parsing = createSemaphore(PROCESSES_MAX)
 const rendering = createSemaphore(PROCESSES_MAX)
-const SCRIPT = new URL('./email-worker.ts', import.meta.url)
+const SCRIPT = moduleBeside(import.meta, './email-worker')
 
 /** The message of an email. Rejects only with the reason of the signal. */
 export async function readInbound(

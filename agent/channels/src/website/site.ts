@@ -1,5 +1,6 @@
 /** The website widget: its files, and the routes of the visitor's frame below `/v1/website/`. */
 import { AppError } from '@cairn/protocol'
+import { assetBeside } from '@cairn/tooling/beside'
 import { preflight } from './cors.ts'
 import { ownerOf, type SiteCall, type SiteDeps, siteOfKey } from './owner.ts'
 import { streamFor } from './stream.ts'
@@ -104,7 +105,8 @@ const FILES = [
   'frame.css',
 ] as const
 
-const read = (name: string): string => readFileSync(new URL(`./static/${name}`, import.meta.url), 'utf8')
+const STATIC = assetBeside(import.meta, './static/')
+const read = (name: string): string => readFileSync(new URL(name, STATIC), 'utf8')
 const texts = new Map<string, string>(FILES.map(name => [name, read(name)]))
 const frame = read('frame.html')
 

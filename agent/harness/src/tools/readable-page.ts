@@ -3,6 +3,7 @@
  * second.
  */
 import { runInProcess } from '@cairn/log/run-in-process'
+import { moduleBeside } from '@cairn/tooling/beside'
 
 export type HtmlJob = { html: string; base: string }
 export type ReadablePage = { title: string; text: string }
@@ -24,7 +25,7 @@ export async function readablePage(
     return htmlToText(job.html, job.base)
   }
   let page: ReadablePage | undefined
-  const script = new URL('./html-worker.ts', import.meta.url)
+  const script = moduleBeside(import.meta, './html-worker')
   await runInProcess<ReadablePage>(script, job, { timeLimitMs, signal }, made => {
     page = made
     return true

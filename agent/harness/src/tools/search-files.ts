@@ -1,5 +1,6 @@
 /** search_files: lines of workspace files that match a regular expression. */
 import { runInThread } from '@cairn/log/run-in-thread'
+import { moduleBeside } from '@cairn/tooling/beside'
 import { locate, openFolder } from '@cairn/workspace'
 import type { OpenFolder } from '@cairn/workspace/files-below'
 import { z } from 'zod'
@@ -32,7 +33,7 @@ async function runSearch(
 ): Promise<{ matches: string[]; ending: Ending }> {
   const matches: string[] = []
   let ending: Ending = 'too slow'
-  const script = new URL('./search-worker.ts', import.meta.url)
+  const script = moduleBeside(import.meta, './search-worker')
   await runInThread<SearchFound>(script, job, { timeLimitMs, signal }, message => {
     if (message.kind === 'done') {
       ending = message

@@ -4,9 +4,10 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { asError } from '@cairn/protocol'
+import { assetBeside } from '@cairn/tooling/beside'
 import { olderNumbering } from '../engine/older-numbering.ts'
 
-const directory = new URL('./migrations/', import.meta.url)
+const directory = assetBeside(import.meta, './migrations/', 'migrations-postgres/')
 /** Class of the advisory lock, combined with a hash of the schema's name. */
 const LOCK_CLASS = 0x636169
 

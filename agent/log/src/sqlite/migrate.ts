@@ -2,10 +2,11 @@
  * Migrates a database to the current schema: numbered SQL files, each applied once, in its own transaction.
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import { assetBeside } from '@cairn/tooling/beside'
 import { olderNumbering } from '../engine/older-numbering.ts'
 import type { Db } from './adapter.ts'
 
-const directory = new URL('./migrations/', import.meta.url)
+const directory = assetBeside(import.meta, './migrations/')
 
 export type Migration = { version: number; name: string; sql: string }
 

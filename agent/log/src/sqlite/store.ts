@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { moduleBeside } from '@cairn/tooling/beside'
 import { lockDirectory } from './data-lock.ts'
 import { keepPrivate } from './keep-private.ts'
 import { copyDatabase, DATABASE } from './live-copy.ts'
@@ -53,7 +54,7 @@ function createLeaseClock(now: () => number, monotonic: () => number): () => num
 
 async function checkInThread(path: string): Promise<string[]> {
   const [problems] = (await once(
-    new Worker(new URL('./check-thread.ts', import.meta.url), { workerData: path }),
+    new Worker(moduleBeside(import.meta, './check-thread'), { workerData: path }),
     'message',
   )) as [string[]]
   return problems

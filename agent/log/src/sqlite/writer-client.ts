@@ -7,6 +7,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { AppError, checkedState } from '@cairn/protocol'
+import { moduleBeside } from '@cairn/tooling/beside'
 import { toInboxItem } from '../resources/inbox/row.ts'
 import { DamagedStore } from './refuse-damaged.ts'
 import { CommitRefused } from '../refusals.ts'
@@ -50,7 +51,7 @@ type WriterThread = {
 export type StartThread = (start: WriterStart) => WriterThread
 
 const startThread: StartThread = start =>
-  new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
+  new Worker(moduleBeside(import.meta, './writer-thread'), { workerData: start })
 
 export async function startWriter(
   start: WriterStart,

@@ -3,10 +3,11 @@
  * process: V8 aborts the whole process when a thread allocates faster than it can be terminated.
  */
 import { fork } from 'node:child_process'
+import { moduleBeside } from '@cairn/tooling/beside'
 import type { HostedJob, HostMessage } from './process-host.ts'
 import { MEMORY_MB, type ThreadLimits, waitFor } from './run-in-thread.ts'
 
-const HOST = new URL('./process-host.ts', import.meta.url)
+const HOST = moduleBeside(import.meta, './process-host')
 
 /**
  * Runs `script` in a thread of a new process, as runInThread does in this one. `job` and the thread's

@@ -12,11 +12,13 @@ import {
 } from '@cairn-tune/bench'
 import { RECIPES, parseBytes, type Recipe } from '@cairn-tune/train'
 import { makeDirectory } from '@cairn-tune/weights'
+import { folderOf, isBundled } from '@cairn/tooling/beside'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-const script = (name: string) => fileURLToPath(new URL(`../../../../benchmarks/${name}`, import.meta.url))
+const script = (name: string) => join(fileURLToPath(folderOf(import.meta)), '../../../../benchmarks', name)
 
 export const benchMatrix = defineCommand({
   name: 'bench matrix',
@@ -59,6 +61,11 @@ export const benchMatrix = defineCommand({
     fresh: { type: 'boolean', default: false },
   },
   async run({ values, positionals }, io) {
+    if (isBundled(import.meta))
+      throw new UsageError(
+        'Packages of Cairn contain no benchmark scripts: run npx cairn-tune bench matrix in a clone of the ' +
+          'repository',
+      )
     const models = [...new Set(positionals)]
     if (models.length === 0)
       throw new UsageError('expected at least one model: a directory or a name on the hub')

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { basename } from 'node:path'
+import { VERSION } from '@cairn/tooling/version'
 import type { AdapterRegistry } from '../adapter-registry.ts'
 import { ClientDisconnected } from '../choice.ts'
 import { chat } from '../chat.ts'
@@ -35,9 +36,6 @@ export type App = {
   allowsUpdating: boolean
   log: (line: string) => void
 }
-
-/** Version of the package, until there are releases. */
-const VERSION = '0.0.0'
 
 type Handler = (app: App, request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 

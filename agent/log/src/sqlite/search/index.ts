@@ -7,6 +7,7 @@
  * built from the event itself.
  */
 import { readFileSync, rmSync } from 'node:fs'
+import { assetBeside } from '@cairn/tooling/beside'
 import { createReader } from '../reader.ts'
 import { keepPrivate } from '../keep-private.ts'
 import { type Db, isDamage, openDb } from '../adapter.ts'
@@ -45,7 +46,7 @@ function openIndex(path: string, log: string): Db {
 
 function build(db: Db): void {
   db.exec('BEGIN')
-  db.exec(readFileSync(new URL('./search.sql', import.meta.url), 'utf8'))
+  db.exec(readFileSync(assetBeside(import.meta, './search.sql'), 'utf8'))
   db.prepare('INSERT INTO made_for SELECT id, ? FROM log.store_identity').run(VERSION)
   db.exec('PRAGMA user_version = 1; COMMIT')
 }

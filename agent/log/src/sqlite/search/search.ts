@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { AppError, ERRORS, type ErrorCode } from '@cairn/protocol'
+import { moduleBeside } from '@cairn/tooling/beside'
 import type { SessionStore } from '../../store.ts'
 import { followLogs } from '../../resources/search/follow.ts'
 import type { SearchPage, SearchStore, UsageRow } from '../../resources/search/row.ts'
@@ -39,7 +40,7 @@ export function createSqliteSearch({ path, log, now, report, readOnly, watch }: 
   /** Started on demand, and restarted if it has died. */
   function thread(): Worker {
     if (worker !== null) return worker
-    const begun = new Worker(new URL('./thread.ts', import.meta.url), {
+    const begun = new Worker(moduleBeside(import.meta, './thread'), {
       workerData: { path, log } satisfies SearchStart,
     })
     begun.on('message', settle)
