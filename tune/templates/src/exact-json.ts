@@ -39,12 +39,13 @@ export function parseExact(text: string): unknown {
 }
 
 /** JSON whose numbers are written as an ExactNumber has them, which parseExact reads back. */
-export function exactJson(value: unknown): string {
+export function exactJson(value: unknown, indent = 0): string {
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
-  return JSON.stringify(value, function exact(this: Record<string, unknown>, key, converted: unknown) {
+  const exact = function exact(this: Record<string, unknown>, key: string, converted: unknown) {
     const own = this[key]
     if (!(own instanceof ExactNumber)) return converted
     // JSON has no infinity, but numbers that are as large.
     return rawJSON(own.text.replace('Infinity', '1e999'))
-  })
+  }
+  return JSON.stringify(value, exact, indent)
 }

@@ -14,10 +14,12 @@ import {
   changedWeight,
   decodeFloats,
   encodeFloats,
+  exactJson,
   layoutOf,
   missingExperts,
   makeDirectory,
   openCheckpoint,
+  parseExact,
   readAdapter,
   readModelText,
   templatesIn,
@@ -121,9 +123,10 @@ async function writeChangedConfig(
   const isSplit = isTied && replaced.some(({ name }) => name === HEAD)
   if (rows === vocabSize && !isSplit) return
   const path = join(output, 'config.json')
-  const json = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
+  // Exact numbers: transformers refuses 0 for a key that must be 0.0.
+  const json = parseExact(await readFile(path, 'utf8')) as Record<string, unknown>
   const changed = { ...json, vocab_size: rows, ...(isSplit ? { tie_word_embeddings: false } : {}) }
-  await writeFile(path, `${JSON.stringify(changed, null, 2)}\n`)
+  await writeFile(path, `${exactJson(changed, 2)}\n`)
 }
 
 /**
