@@ -1,6 +1,6 @@
 /**
- * SmolLM3, Phi-3 and Gemma 3 as GGUF files: written, read back, served, and rejected if GGUF has no key for a
- * setting.
+ * SmolLM3, Phi-3, Gemma 3, Granite and Mixtral as GGUF files: written, read back, served, and
+ * rejected if GGUF has no key for a setting.
  */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
 import { loadAddon } from '@cairn-tune/native'
@@ -23,6 +23,7 @@ const small = {
   max_position_embeddings: 256,
   initializer_range: 0.1,
 }
+const experts = { num_hidden_layers: 2, num_experts_per_tok: 2 }
 const KEYS = {
   smollm3: { ...FAMILIES.smollm3.defaults, ...small, num_hidden_layers: 5 },
   phi3: { ...FAMILIES.phi3.defaults, ...small, num_hidden_layers: 2, sliding_window: null },
@@ -33,6 +34,16 @@ const KEYS = {
     query_pre_attn_scalar: 16,
     sliding_window: 8,
   },
+  granite: {
+    ...FAMILIES.granite.defaults,
+    ...small,
+    num_hidden_layers: 2,
+    embedding_multiplier: 12,
+    residual_multiplier: 0.22,
+    attention_multiplier: 0.1,
+    logits_scaling: 5,
+  },
+  mixtral: { ...FAMILIES.mixtral.defaults, ...small, ...experts, num_local_experts: 4 },
 } as const
 type Name = keyof typeof KEYS
 const write = (to: string, name: Name, over: Readonly<Record<string, unknown>> = {}) =>
@@ -43,6 +54,8 @@ describe.each([
   ['smollm3', 'blk.4.ffn_gate.weight', [128, 64]],
   ['phi3', 'blk.1.attn_qkv.weight', [128, 64]],
   ['gemma3_text', 'blk.6.post_ffw_norm.weight', [64]],
+  ['granite', 'blk.1.attn_q.weight', [64, 64]],
+  ['mixtral', 'blk.1.ffn_gate_exps.weight', [4, 128, 64]],
 ] as const)('%s', (name, tensor, shape) => {
   const file = `${name}.gguf`
   beforeAll(async () => {
@@ -116,6 +129,8 @@ test.each([
   ['gemma3_text', { sliding_window_pattern: 2 }, 'all layers but every 6th have a window; layer 1'],
   ['gemma3_text', { query_pre_attn_scalar: 64 }, 'cannot write query_pre_attn_scalar 64'],
   ['gemma3_text', { rope_scaling: scaled }, 'cannot write rope scaling "linear"'],
+  ['granite', { attention_bias: true }, '"model.layers.0.self_attn.q_proj.bias" has no GGUF name in granite'],
+  ['mixtral', { sliding_window: 8 }, 'has layers with an attention window of 8 tokens'],
 ] as const)('rejects %s with %j by name', async (name, over, message) => {
   const to = `${name}-${Object.keys(over)[0]}`
   await write(to, name, over)

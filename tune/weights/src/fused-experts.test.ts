@@ -110,9 +110,7 @@ test("Mixtral's experts have transformers' names in the fused form, and their ow
     ...part(fused, stem, `${stem}.down_proj`, MIXTRAL_EXPERT_NAMES),
   ]
   expect(parted.map(({ name }) => name).toSorted()).toEqual(
-    own
-      .flatMap(({ name }) => [0, 1, 2].map(e => name.replace('.experts.', `.experts.${e}.`)))
-      .toSorted(),
+    own.flatMap(({ name }) => [0, 1, 2].map(e => name.replace('.experts.', `.experts.${e}.`))).toSorted(),
   )
   expect(parameterOf('model.layers.1.block_sparse_moe.experts.3.w3')).toBe(`${stem}.gate_up_proj`)
   expect(parameterOf('model.layers.1.block_sparse_moe.experts.3.w2')).toBe(`${stem}.down_proj`)

@@ -142,11 +142,10 @@ FAMILIES["olmo3"] = (
 FAMILIES["granite"] = (
     transformers.GraniteConfig,
     dict(
-        tie_word_embeddings=True,
         attention_bias=True,
         mlp_bias=True,
-        embedding_multiplier=6.0,
-        residual_multiplier=0.22,
+        embedding_multiplier=3.0,
+        residual_multiplier=0.6,
         attention_multiplier=0.2,
         logits_scaling=5.0,
         rope_parameters=dict(rope_type="default", rope_theta=1000.0),

@@ -48,8 +48,8 @@ struct Head {
   }
   MatmulSpec back(const void* grads, int64_t rows, void* to) const {
     return {Form::nn, rows, columns(),
-        {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}}, arithmetic, scale, nullptr,
-        nullptr, to, x.dtype};
+        {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}}, arithmetic, scale,
+        nullptr, nullptr, to, x.dtype};
   }
   MatmulSpec weight_grad(
       const void* grads, const void* rows_of_x, int64_t rows, const Tensor* so_far, const Tensor& to) const {

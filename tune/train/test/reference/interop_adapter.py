@@ -43,9 +43,9 @@ for name in [name for name in stored if name.endswith("lora_A.weight")]:
     delta = stored[name.replace("lora_A", "lora_B")].double() @ stored[name].double() * scale
     if ".experts." in linear:
         # transformers keeps experts as one tensor, gates above ups.
-        stem, expert, part = linear.rsplit(".", 2)
-        fused = state[f"{stem}.{'down_proj' if part == 'down_proj' else 'gate_up_proj'}"][int(expert)]
-        first = fused.shape[0] // 2 if part == "up_proj" else 0
+        stem, expert, part = linear.replace(".block_sparse_moe.", ".mlp.").rsplit(".", 2)
+        fused = state[f"{stem}.{'down_proj' if part in ('down_proj', 'w2') else 'gate_up_proj'}"][int(expert)]
+        first = fused.shape[0] // 2 if part in ("up_proj", "w3") else 0
         rows = fused[first : first + delta.shape[0]]
         rows.copy_((rows.double() + delta).float())
         continue
@@ -68,15 +68,15 @@ print(
 )
 
 # A control: one number of one matrix off by .01 must show, in every kind of layer.
-for kind in ["self_attn.q_proj", "down_proj"]:
-    name = next(name for name in stored if kind in name and "lora_B" in name)
+for kinds in [["self_attn.q_proj"], ["down_proj", ".w2."]]:
+    name = next(name for name in stored if any(kind in name for kind in kinds) and "lora_B" in name)
     linear = name.removeprefix("base_model.model.").removesuffix(".lora_B.weight")
     change = torch.zeros_like(stored[name])
     change[0, 0] = 0.01
     delta = (change.double() @ stored[name.replace("lora_B", "lora_A")].double() * scale).float()
     with torch.no_grad():
         if ".experts." in linear:
-            stem, expert, _ = linear.rsplit(".", 2)
+            stem, expert, _ = linear.replace(".block_sparse_moe.", ".mlp.").rsplit(".", 2)
             weight = by_hand.get_parameter(f"{stem}.down_proj")[int(expert)]
         else:
             weight = by_hand.get_parameter(f"{linear}.weight")

@@ -5,7 +5,14 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseModelConfig, partsOf } from '@cairn-tune/models'
-import { isFeedForward, linearsOf, readAdapter, writeAdapter } from '@cairn-tune/weights'
+import {
+  exactJson,
+  isFeedForward,
+  linearsOf,
+  parseExact,
+  readAdapter,
+  writeAdapter,
+} from '@cairn-tune/weights'
 import { initAdapter } from '../../src/adapter-init.ts'
 import { mergeAdapter } from '../../src/merge.ts'
 import { createRandom } from '../../src/random.ts'
@@ -19,7 +26,12 @@ const { projections, modules: all } = partsOf(parseModelConfig('config.json', ke
 
 if (verb === 'write') {
   await mkdir(join(directory, 'model'), { recursive: true })
-  await writeFile(join(directory, 'model', 'config.json'), JSON.stringify(keys))
+  // transformers refuses 0 for a key that must be 0.0.
+  const exact = parseExact(await readFile(golden, 'utf8')) as { config: object }
+  await writeFile(
+    join(directory, 'model', 'config.json'),
+    exactJson({ ...exact.config, ...('mlp_only_layers' in config && { mlp_only_layers: [] }) }),
+  )
   const rank = 4
   const expertRank = projections.some(({ experts }) => experts !== undefined) ? 2 : undefined
   const matrices = projections.flatMap(projection => {

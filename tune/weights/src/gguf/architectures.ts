@@ -73,7 +73,7 @@ export type Architecture = {
   addsOneToNorms?: boolean
 }
 
-export const ARCHITECTURES: readonly Architecture[] = [
+const ARCHITECTURES: readonly Architecture[] = [
   {
     name: 'llama',
     modelType: 'llama',
@@ -97,14 +97,6 @@ export const ARCHITECTURES: readonly Architecture[] = [
     permutesPairs: true,
   },
   {
-    name: 'granite',
-    modelType: 'granite',
-    className: 'GraniteForCausalLM',
-    layer: LLAMA_LAYER,
-    own: GRANITE_KEYS,
-    permutesPairs: true,
-  },
-  {
     name: 'qwen2',
     modelType: 'qwen2',
     className: 'Qwen2ForCausalLM',
@@ -123,6 +115,14 @@ export const ARCHITECTURES: readonly Architecture[] = [
     className: 'Qwen3MoeForCausalLM',
     layer: { ...ATTENTION, ...HEAD_NORMS, ...EXPERTS },
     own: QWEN_EXPERT_KEYS,
+  },
+  {
+    name: 'granite',
+    modelType: 'granite',
+    className: 'GraniteForCausalLM',
+    layer: LLAMA_LAYER,
+    own: GRANITE_KEYS,
+    permutesPairs: true,
   },
   {
     name: 'gpt-oss',
