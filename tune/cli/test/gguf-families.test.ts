@@ -1,5 +1,5 @@
 /**
- * SmolLM3, Phi-3, Gemma 3, Granite and Mixtral as GGUF files: written, read back, served, and
+ * SmolLM3, Phi-3, Gemma 3, Granite, Mixtral and Qwen2-MoE as GGUF files: written, read back, served, and
  * rejected if GGUF has no key for a setting.
  */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
@@ -44,6 +44,14 @@ const KEYS = {
     logits_scaling: 5,
   },
   mixtral: { ...FAMILIES.mixtral.defaults, ...small, ...experts, num_local_experts: 4 },
+  qwen2_moe: {
+    ...FAMILIES.qwen2_moe.defaults,
+    ...small,
+    ...experts,
+    num_experts: 4,
+    moe_intermediate_size: 32,
+    shared_expert_intermediate_size: 96,
+  },
 } as const
 type Name = keyof typeof KEYS
 const write = (to: string, name: Name, over: Readonly<Record<string, unknown>> = {}) =>
@@ -56,6 +64,7 @@ describe.each([
   ['gemma3_text', 'blk.6.post_ffw_norm.weight', [64]],
   ['granite', 'blk.1.attn_q.weight', [64, 64]],
   ['mixtral', 'blk.1.ffn_gate_exps.weight', [4, 128, 64]],
+  ['qwen2_moe', 'blk.1.ffn_up_shexp.weight', [96, 64]],
 ] as const)('%s', (name, tensor, shape) => {
   const file = `${name}.gguf`
   beforeAll(async () => {
@@ -131,6 +140,8 @@ test.each([
   ['gemma3_text', { rope_scaling: scaled }, 'cannot write rope scaling "linear"'],
   ['granite', { attention_bias: true }, '"model.layers.0.self_attn.q_proj.bias" has no GGUF name in granite'],
   ['mixtral', { sliding_window: 8 }, 'has layers with an attention window of 8 tokens'],
+  ['qwen2_moe', { norm_topk_prob: true }, 'cannot write norm_topk_prob: true'],
+  ['qwen2_moe', { qkv_bias: false }, 'cannot write qkv_bias: false'],
 ] as const)('rejects %s with %j by name', async (name, over, message) => {
   const to = `${name}-${Object.keys(over)[0]}`
   await write(to, name, over)

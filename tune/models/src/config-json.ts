@@ -155,7 +155,10 @@ function layersOf(
   const count = c.num_hidden_layers
   if (c.layer_types && c.layer_types.length !== count)
     throw new InputError(`${path}: layer_types has ${c.layer_types.length} entries for ${count} layers`)
-  const window = (windows?.(c) ?? true) ? (c.sliding_window ?? 0) : 0
+  const usesWindows = windows?.(c) ?? true
+  if (usesWindows && c.sliding_window === 0)
+    throw new InputError(`${path}: sliding_window must be positive or null, got 0`)
+  const window = usesWindows ? (c.sliding_window ?? 0) : 0
   const kinds = Array.from({ length: count }, (_, i): LayerKind => {
     const isWindowed = c.layer_types ? c.layer_types[i] === 'sliding_attention' : slides?.(c, i)
     return isWindowed ? 'sliding_attention' : 'full_attention'

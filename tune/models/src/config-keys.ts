@@ -62,7 +62,8 @@ const special = {
   resid_pdrop: z.number().default(0),
   embd_pdrop: z.number().default(0),
   use_sliding_window: z.boolean().default(false),
-  sliding_window: size.nullish(),
+  /** transformers writes 0 for a Qwen2-MoE that does not use it. */
+  sliding_window: z.int().nonnegative().nullish(),
   max_window_layers: z.int().nonnegative().nullish(),
   layer_types: z.array(z.enum(['full_attention', 'sliding_attention'])).nullish(),
   sliding_window_pattern: size.nullish(),
@@ -97,6 +98,8 @@ const special = {
   num_experts: size.optional(),
   num_experts_per_tok: size.optional(),
   moe_intermediate_size: size.optional(),
+  shared_expert_intermediate_size: z.int().nonnegative().nullish(),
+  qkv_bias: z.boolean().default(true),
   norm_topk_prob: z.boolean().default(false),
   decoder_sparse_step: size.default(1),
   mlp_only_layers: z.array(z.int().nonnegative()).nullish(),

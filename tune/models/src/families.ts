@@ -66,6 +66,10 @@ const OLMO = {
 /** transformers defaults to 128; every published config sets it. */
 const expertCount = (c: ConfigKeys) => c.num_experts ?? c.num_local_experts ?? 128
 
+/** Qwen's layers with experts. */
+const isQwenSparse = (c: ConfigKeys, i: number) =>
+  !c.mlp_only_layers?.includes(i) && (i + 1) % c.decoder_sparse_step === 0
+
 /** SmolLM3 leaves every nth layer without rotation. */
 const rotatesSome = (c: ConfigKeys, i: number) =>
   (c.no_rope_layers?.[i] ?? (i + 1) % (c.no_rope_layer_interval ?? 4)) !== 0
@@ -138,14 +142,55 @@ export const FAMILIES = {
         router: 'mlp.gate',
         names: EXPERT_NAMES,
         is_biased: false,
+        shared_intermediate_size: 0,
         clamp: undefined,
       },
     }),
     // Every layer: transformers does not read max_window_layers for this family.
     windows: c => c.use_sliding_window,
     slides: c => c.use_sliding_window,
-    sparse: (c, i) => !c.mlp_only_layers?.includes(i) && (i + 1) % c.decoder_sparse_step === 0,
+    sparse: isQwenSparse,
     gguf: { architecture: 'qwen3moe' },
+  }),
+  qwen2_moe: family({
+    architecture: 'Qwen2MoeForCausalLM',
+    keys: [
+      ...(['use_sliding_window', 'sliding_window', 'max_window_layers', 'layer_types', 'qkv_bias'] as const),
+      ...(['num_experts', 'num_local_experts', 'num_experts_per_tok'] as const),
+      ...(['moe_intermediate_size', 'norm_topk_prob', 'decoder_sparse_step', 'mlp_only_layers'] as const),
+      ...(['shared_expert_intermediate_size', 'output_router_logits', 'router_aux_loss_coef'] as const),
+    ],
+    defaults: {
+      ...QWEN,
+      hidden_size: 2048,
+      intermediate_size: 5632,
+      num_hidden_layers: 24,
+      num_attention_heads: 16,
+      num_key_value_heads: 16,
+      num_experts: 60,
+      num_experts_per_tok: 4,
+      moe_intermediate_size: 1408,
+      shared_expert_intermediate_size: 5632,
+      sliding_window: 4096,
+    },
+    forward: c => ({
+      biases: c.qkv_bias ? ['q_proj', 'k_proj', 'v_proj'] : [],
+      experts: {
+        count: expertCount(c),
+        top_k: c.num_experts_per_tok ?? 0,
+        expert_intermediate_size: c.moe_intermediate_size ?? 0,
+        softmax_over_all: !c.norm_topk_prob,
+        router: 'mlp.gate',
+        names: EXPERT_NAMES,
+        is_biased: false,
+        shared_intermediate_size: c.shared_expert_intermediate_size ?? 0,
+        clamp: undefined,
+      },
+    }),
+    windows: c => c.use_sliding_window,
+    slides: (c, i) => i % 2 === 0 && i < (c.max_window_layers ?? 0),
+    sparse: isQwenSparse,
+    gguf: { architecture: 'qwen2moe' },
   }),
   mixtral: family({
     architecture: 'MixtralForCausalLM',
@@ -173,6 +218,7 @@ export const FAMILIES = {
         router: 'block_sparse_moe.gate',
         names: MIXTRAL_EXPERT_NAMES,
         is_biased: false,
+        shared_intermediate_size: 0,
         clamp: undefined,
       },
     }),
@@ -220,6 +266,7 @@ export const FAMILIES = {
         router: 'mlp.router',
         names: EXPERT_NAMES,
         is_biased: true,
+        shared_intermediate_size: 0,
         clamp: { alpha: c.swiglu_alpha, limit: c.swiglu_limit },
       },
     }),

@@ -34,6 +34,11 @@ export type ExpertsConfig = {
   names: ExpertNames
   /** The router and the expert projections have biases. */
   is_biased: boolean
+  /**
+   * Feed-forward size of an expert that every token uses in addition, weighted by the sigmoid of a logit of
+   * its own. 0 means none.
+   */
+  shared_intermediate_size: number
   /** Gate and up rows alternate in one matrix and are clamped. Undefined means SwiGLU of two matrices. */
   clamp: { alpha: number; limit: number } | undefined
 }

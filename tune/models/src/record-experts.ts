@@ -30,6 +30,26 @@ export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tenso
   const { ends, tokens, places } = g.expert_order({ ids }, { experts: count })
   const rows = g.expert_rows({ x, tokens, places }, {}).y // (P, C)
   const z = recordExpertRows(layer, config, rows, { ends, tokens }) // (P, C)
+  const y = g.combine({ z, places, weights: shares, addend }, { dtype }).y
+  return config.shared_intermediate_size > 0
+    ? recordSharedExpert(layer, config.shared_intermediate_size, x, y)
+    : y
+}
+
+/** Records the output of the expert that every token uses, weighted by its own router and added to `addend`. */
+function recordSharedExpert(layer: LayerParts, F: number, x: Tensor, addend: Tensor): Tensor {
+  const { g, dtype, weights, part, linear } = layer
+  const { hidden_size: C } = layer.config
+  const logits = g.matmul_nt(
+    { a: x, b: weights(part('mlp.shared_expert_gate.weight'), [1, C]) },
+    { alpha: 1, arithmetic: dtype, dtype: 'f32' },
+  ).y // (T, 1)
+  const { weights: shares, ids } = g.route({ logits }, { top_k: 1, sigmoid: 1 })
+  // With one expert, row t is that of token t.
+  const { places } = g.expert_order({ ids }, { experts: 1 })
+  const project = (name: string) => linear(`mlp.shared_expert.${name}`, x, F)
+  const h = g.swiglu({ gate: project('gate_proj'), up: project('up_proj') }, {}).y // (T, F)
+  const z = linear('mlp.shared_expert.down_proj', h, C) // (T, C)
   return g.combine({ z, places, weights: shares, addend }, { dtype }).y
 }
 

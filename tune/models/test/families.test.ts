@@ -66,6 +66,10 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
       experts: { ...config.experts, softmax_over_all: !config.experts.softmax_over_all },
     }),
   }),
+  'an expert for every token': config => ({
+    ...config,
+    ...(config.experts && { experts: { ...config.experts, shared_intermediate_size: 0 } }),
+  }),
   sinks: config => ({ ...config, sinks: false }),
   'limits of gates and ups': config => ({
     ...config,

@@ -39,6 +39,10 @@ void route(Call& call) {
         taken[best] = 1;
         ids[j] = int32_t(best);
       }
+      if (attrs.sigmoid) {
+        for (int64_t j = 0; j < top_k; j++) weights[j] = 1.0f / (1.0f + exp_one(-row[ids[j]]));
+        continue;
+      }
       float sum = 0;
       const float maximum = row[ids[0]];
       for (int64_t j = 0; j < top_k; j++) weights[j] = exp_one(row[ids[j]] - maximum);
@@ -58,7 +62,7 @@ void route_scratch(const Call& call, ScratchSizes& sizes) {
 void route_grad(Call& call) {
   const Tensor &logits = *call.in[route_grad_in::logits], &ids = *call.in[route_grad_in::ids],
                &dlogits = *call.out[route_grad_out::dlogits];
-  const bool softmax_over_all = RouteGradAttrs::read(call.attrs).softmax_over_all != 0;
+  const auto attrs = RouteGradAttrs::read(call.attrs);
   const int64_t experts = logits.dims[1], top_k = ids.dims[1];
   check_below(ids, experts, "a choice is of no expert");
   parallel_spans(call, logits.dims[0], kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
@@ -70,7 +74,9 @@ void route_grad(Call& call) {
       float pull = 0;
       for (int64_t j = 0; j < top_k; j++) pull += w[j] * dw[j];
       std::memset(out, 0, size_t(experts) * 4);
-      if (softmax_over_all) {
+      if (attrs.sigmoid) {
+        for (int64_t j = 0; j < top_k; j++) out[id[j]] = w[j] * (1.0f - w[j]) * dw[j];
+      } else if (attrs.softmax_over_all) {
         const float* row = read_row(logits, t * experts, experts, scratch);
         const float maximum = row[id[0]];
         float sum = 0;

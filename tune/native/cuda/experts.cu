@@ -57,13 +57,14 @@ extern "C" __global__ void __launch_bounds__(kThreads) route(const __grid_consta
     }
     if (id % kWarp == lane) taken |= 1u << (id / kWarp);
     if (j == 0) maximum = best;
-    const float weight = expf(best - maximum);
+    const float weight = p.sigmoid ? 1 / (1 + expf(-best)) : expf(best - maximum);
     total += weight;
     if (lane == 0) {
       p.ids[int64_t(t) * p.top_k + j] = id;
       p.weights[int64_t(t) * p.top_k + j] = weight;
     }
   }
+  if (p.sigmoid) return;
   if (p.softmax_over_all) total = row.sum_from(maximum);
   __syncwarp();
   for (int j = lane; j < p.top_k; j += kWarp) p.weights[int64_t(t) * p.top_k + j] /= total;
@@ -85,7 +86,10 @@ extern "C" __global__ void __launch_bounds__(kThreads) route_grad(const __grid_c
   for (int e = lane; e < p.experts; e += kWarp) {
     float grad = p.softmax_over_all ? -expf(row.at(e) - maximum) / sum * pull : 0;
     for (int j = 0; j < p.top_k; j++)
-      if (ids[j] == e) grad += p.softmax_over_all ? w[j] * dw[j] : w[j] * (dw[j] - pull);
+      if (ids[j] == e)
+        grad += p.sigmoid            ? w[j] * (1 - w[j]) * dw[j]
+                : p.softmax_over_all ? w[j] * dw[j]
+                                     : w[j] * (dw[j] - pull);
     store_float(p.dlogits, p.dtype, row.first + e, grad);
   }
 }

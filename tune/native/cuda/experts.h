@@ -14,8 +14,9 @@ struct Route {
   const float* dweights;
   void* dlogits;
   int32_t* fault;
-  int32_t fault_code, softmax_over_all, tokens, experts, top_k;
+  int32_t fault_code, softmax_over_all, sigmoid, tokens, experts, top_k;
   Dtype dtype;
+  int32_t padding;
 };
 
 struct ExpertOrder {

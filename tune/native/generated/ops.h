@@ -143,8 +143,8 @@ inline constexpr OpInfo kOps[] = {
     {"attention", 5, 2, 4, {"q", "k", "v", "cu_seqlens", "sinks"}, {"y", "lse"}},
     {"attention_grad", 7, 3, 4, {"dy", "q", "k", "v", "y", "lse", "cu_seqlens"}, {"dq", "dk", "dv"}},
     {"sinks_grad", 4, 1, 1, {"dy", "y", "lse", "sinks"}, {"dsinks"}},
-    {"route", 1, 2, 2, {"logits"}, {"weights", "ids"}},
-    {"route_grad", 4, 1, 1, {"dweights", "weights", "ids", "logits"}, {"dlogits"}},
+    {"route", 1, 2, 3, {"logits"}, {"weights", "ids"}},
+    {"route_grad", 4, 1, 2, {"dweights", "weights", "ids", "logits"}, {"dlogits"}},
     {"expert_order", 1, 3, 1, {"ids"}, {"ends", "tokens", "places"}},
     {"expert_rows", 3, 1, 0, {"x", "places", "tokens"}, {"y"}},
     {"expert_adapters", 3, 1, 1, {"adapters", "tokens", "ends"}, {"y"}},
@@ -394,19 +394,23 @@ struct SinksGradAttrs {
 struct RouteAttrs {
   int32_t top_k;
   int32_t softmax_over_all;
+  int32_t sigmoid;
   static RouteAttrs read(const double* values) {
     RouteAttrs a;
     a.top_k = static_cast<int32_t>(values[0]);
     a.softmax_over_all = static_cast<int32_t>(values[1]);
+    a.sigmoid = static_cast<int32_t>(values[2]);
     return a;
   }
 };
 
 struct RouteGradAttrs {
   int32_t softmax_over_all;
+  int32_t sigmoid;
   static RouteGradAttrs read(const double* values) {
     RouteGradAttrs a;
     a.softmax_over_all = static_cast<int32_t>(values[0]);
+    a.sigmoid = static_cast<int32_t>(values[1]);
     return a;
   }
 };

@@ -9,9 +9,9 @@ export const EXPERT_OPS = {
     doc:
       'ids are the `top_k` largest logits of each row, largest first, ties to the lower id. ' +
       'weights are the softmax of these logits alone, or, if softmax_over_all is not 0, their ' +
-      'probabilities in the softmax of all logits',
+      'probabilities in the softmax of all logits, or, if sigmoid is not 0, the sigmoid of each',
     inputs: { logits: 'float (T, E)' },
-    attrs: { top_k: 'i32', 'softmax_over_all?': 'i32' },
+    attrs: { top_k: 'i32', 'softmax_over_all?': 'i32', 'sigmoid?': 'i32' },
     sizes: { K: 'top_k' },
     outputs: { weights: 'f32 (T, K)', ids: 'i32 (T, K)' },
   }),
@@ -23,7 +23,7 @@ export const EXPERT_OPS = {
       ids: 'i32 (T, K)',
       logits: 'float (T, E)',
     },
-    attrs: { 'softmax_over_all?': 'i32' },
+    attrs: { 'softmax_over_all?': 'i32', 'sigmoid?': 'i32' },
     outputs: { dlogits: '=logits (T, E)' },
   }),
   expert_order: op({

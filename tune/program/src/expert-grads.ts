@@ -6,7 +6,7 @@ export const route: Backward = ({ g, step, input, output, grad }) => ({
   parts: {
     logits: g.route_grad(
       { dweights: grad('weights'), weights: output('weights'), ids: output('ids'), logits: input('logits') },
-      { softmax_over_all: number(step, 'softmax_over_all') },
+      { softmax_over_all: number(step, 'softmax_over_all'), sigmoid: number(step, 'sigmoid') },
     ).dlogits,
   },
 })

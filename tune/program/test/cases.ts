@@ -1,7 +1,7 @@
 /** What every kernel is tried on: odd sizes, each dtype, with and without optional inputs. */
 import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
 import { adapters } from './adapter-cases.ts'
-import { expertMatmuls, roundedExperts, routes, storedExperts } from './expert-cases.ts'
+import { expertMatmuls, roundedExperts, routes, sigmoidRoutes, storedExperts } from './expert-cases.ts'
 import { noise, runOracle, tensor, type Values } from './one-op.ts'
 import { losses, tokenLogps } from './head-cases.ts'
 import { preferences } from './preference-cases.ts'
@@ -477,6 +477,7 @@ export const CASES: Case[] = [
     ...adapters(dtype),
     ...scales(dtype),
     ...routes(dtype),
+    ...sigmoidRoutes(dtype),
     ...expertMatmuls(dtype),
     ...tokenLogps(dtype),
   ]),

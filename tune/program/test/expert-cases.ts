@@ -48,6 +48,27 @@ export function* routes(dtype: Dtype): Generator<Case> {
   }
 }
 
+/** One logit and several, weighted by their sigmoid. */
+export function* sigmoidRoutes(dtype: Dtype): Generator<Case> {
+  for (const [tokens, experts, top_k] of [
+    [9, 1, 1],
+    [40, 7, 2],
+  ] as const) {
+    const logits = noise(dtype, [tokens, experts], 101, 4)
+    const attrs = { sigmoid: 1 }
+    const name = `${tokens}×${experts}, ${top_k} by sigmoid`
+    yield { op: 'route', name, inputs: { logits }, attrs: { ...attrs, top_k }, dtype: 'f32' }
+    const made = outputsOf(
+      'route',
+      { logits },
+      { ...attrs, top_k },
+      { weights: ['f32', [tokens, top_k]], ids: ['i32', [tokens, top_k]] },
+    )
+    const grad = { ...made, dweights: noise('f32', [tokens, top_k], 102), logits }
+    yield { op: 'route_grad', name, inputs: grad, attrs, dtype }
+  }
+}
+
 type Sizes = { tokens: number; experts: number; top_k: number }
 
 function* spreads(dtype: Dtype, ids: Values, { tokens, experts, top_k }: Sizes): Generator<Case> {

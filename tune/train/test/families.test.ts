@@ -21,8 +21,9 @@ function keysOf(name: FamilyName) {
   ) as { config: Record<string, unknown> }
   const sizes = { hidden_size: 64, intermediate_size: 128, num_attention_heads: 8, vocab_size: 320 }
   const experts = 'moe_intermediate_size' in config ? { moe_intermediate_size: 64 } : {}
+  const shared = 'shared_expert_intermediate_size' in config ? { shared_expert_intermediate_size: 64 } : {}
   const stored = name === 'gpt_oss' ? { quantization_config: { quant_method: 'mxfp4' } } : {}
-  return { ...config, ...sizes, ...experts, ...stored, initializer_range: 0.05, model_type: name }
+  return { ...config, ...sizes, ...experts, ...shared, ...stored, initializer_range: 0.05, model_type: name }
 }
 
 describe.each(FAMILY_NAMES)('%s', name => {

@@ -164,6 +164,21 @@ MOE = dict(
     rope_parameters=dict(rope_type="default", rope_theta=1000.0),
 )
 FAMILIES["qwen3_moe"] = (transformers.Qwen3MoeConfig, dict(**MOE, norm_topk_prob=True), SPLIT)
+FAMILIES["qwen2_moe"] = (
+    transformers.Qwen2MoeConfig,
+    dict(
+        num_experts=6,
+        num_experts_per_tok=2,
+        moe_intermediate_size=24,
+        shared_expert_intermediate_size=32,
+        mlp_only_layers=[0],
+        use_sliding_window=True,
+        sliding_window=5,
+        layer_types=["full_attention", "sliding_attention"],
+        rope_parameters=dict(rope_type="default", rope_theta=1000.0),
+    ),
+    SPLIT,
+)
 FAMILIES["mixtral"] = (
     transformers.MixtralConfig,
     dict(

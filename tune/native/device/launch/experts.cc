@@ -26,6 +26,7 @@ void route(DeviceCall& call) {
   p.weights = data_of<float>(call.out[route_out::weights]);
   p.ids = data_of<int32_t>(call.out[route_out::ids]);
   p.softmax_over_all = attrs.softmax_over_all;
+  p.sigmoid = attrs.sigmoid;
   p.tokens = int32_t(logits.dims[0]);
   p.experts = int32_t(logits.dims[1]);
   p.top_k = attrs.top_k;
@@ -43,7 +44,9 @@ void route_grad(DeviceCall& call) {
   p.dlogits = call.out[route_grad_out::dlogits]->data;
   p.fault = call.fault_word();
   p.fault_code = call.fault(kNoExpert);
-  p.softmax_over_all = RouteGradAttrs::read(call.attrs).softmax_over_all;
+  const auto attrs = RouteGradAttrs::read(call.attrs);
+  p.softmax_over_all = attrs.softmax_over_all;
+  p.sigmoid = attrs.sigmoid;
   p.tokens = int32_t(logits.dims[0]);
   p.experts = int32_t(logits.dims[1]);
   p.top_k = int32_t(ids.dims[1]);

@@ -29,7 +29,8 @@ export const route: Define = (inputs, attrs) => {
       .slice(0, top_k)
     const shares = softmaxOf(row, number(attrs, 'softmax_over_all') === 0 ? chosen : count(experts))
     for (const [j, e] of chosen.entries()) {
-      weights[t * top_k + j] = shares.get(e) ?? 0
+      weights[t * top_k + j] =
+        number(attrs, 'sigmoid') === 0 ? (shares.get(e) ?? 0) : 1 / (1 + Math.exp(-at(row, e)))
       ids[t * top_k + j] = e
     }
   }
@@ -43,6 +44,10 @@ export const routeGrad: Define = (inputs, attrs) => {
   for (let t = 0; t < rows; t++) {
     const [ids, w, dw] = ['ids', 'weights', 'dweights'].map(name => rowOf(get(inputs, name), t))
     if (!ids || !w || !dw) continue
+    if (number(attrs, 'sigmoid') !== 0) {
+      for (const [j, e] of ids.entries()) dlogits[t * experts + e] = at(w, j) * (1 - at(w, j)) * at(dw, j)
+      continue
+    }
     const pull = w.reduce((sum, weight, j) => sum + weight * at(dw, j), 0)
     const shares = softmaxOf(
       rowOf(logits, t),

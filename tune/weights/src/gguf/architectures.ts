@@ -8,6 +8,7 @@ import {
   GRANITE_KEYS,
   MIXTRAL_KEYS,
   PHI_KEYS,
+  QWEN2_EXPERT_KEYS,
   QWEN_EXPERT_KEYS,
   SMOLLM_KEYS,
   type OwnKeys,
@@ -117,6 +118,21 @@ const ARCHITECTURES: readonly Architecture[] = [
     own: QWEN_EXPERT_KEYS,
   },
   {
+    name: 'qwen2moe',
+    modelType: 'qwen2_moe',
+    className: 'Qwen2MoeForCausalLM',
+    layer: {
+      ...ATTENTION,
+      ...EXPERTS,
+      'mlp.shared_expert_gate': 'ffn_gate_inp_shexp',
+      'mlp.shared_expert.gate_proj': 'ffn_gate_shexp',
+      'mlp.shared_expert.up_proj': 'ffn_up_shexp',
+      'mlp.shared_expert.down_proj': 'ffn_down_shexp',
+    },
+    biased: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+    own: QWEN2_EXPERT_KEYS,
+  },
+  {
     name: 'granite',
     modelType: 'granite',
     className: 'GraniteForCausalLM',
@@ -178,7 +194,7 @@ const ARCHITECTURES: readonly Architecture[] = [
 
 /** Weights that files store in f32 regardless of the matrices: the router, and biases of experts. */
 export const isAlwaysF32 = (name: string): boolean =>
-  /\.(?:mlp|block_sparse_moe)\.(?:gate|router)\.weight$|_bias$/.test(name)
+  /\.(?:mlp|block_sparse_moe)\.(?:gate|router|shared_expert_gate)\.weight$|_bias$/.test(name)
 
 /** Whether a file stores this weight plus one. */
 export const storesPlusOne = ({ addsOneToNorms }: Architecture, name: string): boolean =>

@@ -16,6 +16,7 @@ export type ConfigToWrite = {
         count: number
         top_k: number
         expert_intermediate_size: number
+        shared_intermediate_size: number
         softmax_over_all: boolean
         clamp: { alpha: number; limit: number } | undefined
       }
@@ -24,6 +25,8 @@ export type ConfigToWrite = {
    * Keys that a query of each layer sees, 0 for all; and the layer's index in `ropes`, undefined for none.
    */
   layers: readonly { window: number; rope: number | undefined }[]
+  /** Projections with a bias, by the last parts of their names. */
+  biases: readonly string[]
   /** Factor of attention scores. */
   attention_scale: number
   /** Factors of embeddings, of what a layer adds to its rows, and of logits. */

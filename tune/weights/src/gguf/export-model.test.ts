@@ -44,6 +44,7 @@ async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToE
     eos_token_ids: isLlama ? [2, 0] : [2],
     experts: undefined,
     layers: [],
+    biases: [],
     attention_scale: 8 ** -0.5,
     embedding_multiplier: 1,
     residual_multiplier: 1,

@@ -55,6 +55,38 @@ export const QWEN_EXPERT_KEYS: OwnKeys = {
   },
 }
 
+const SHARED_SIZE = 'expert_shared_feed_forward_length'
+
+export const QWEN2_EXPERT_KEYS: OwnKeys = {
+  keys: [...EXPERT_KEYS, SHARED_SIZE],
+  read(file, key) {
+    const { count, top_k, size } = readExperts(file, key)
+    return {
+      num_experts: count,
+      num_experts_per_tok: top_k,
+      moe_intermediate_size: size,
+      shared_expert_intermediate_size: file.metadata.needs(
+        key(SHARED_SIZE),
+        file.metadata.whole(key(SHARED_SIZE)),
+      ),
+      // llama.cpp keeps the weights of a token's experts as the softmax of all gives them.
+      norm_topk_prob: false,
+    }
+  },
+  write(config) {
+    if (config.experts && !config.experts.softmax_over_all)
+      throw new UnsupportedError(
+        'cannot write norm_topk_prob: true to a GGUF file of qwen2moe: ' +
+          "llama.cpp never divides the weights of a token's experts by their sum",
+      )
+    if (!config.biases.includes('q_proj'))
+      throw new UnsupportedError(
+        'cannot write qkv_bias: false to a GGUF file of qwen2moe, in which q, k and v have biases',
+      )
+    return { ...expertKeys(config), [SHARED_SIZE]: u32(config.experts?.shared_intermediate_size ?? 0) }
+  },
+}
+
 export const MIXTRAL_KEYS: OwnKeys = {
   keys: ['expert_count', 'expert_used_count'],
   read({ metadata }, key) {
