@@ -24,3 +24,6 @@ export { createModels, type Models, type ResolvedModel, type Upstream, upstreamO
 export { schemaText } from './schema-text.ts'
 export { watchSilence } from './silence.ts'
 export { createTransport, limitRefusals, proxySettings } from './transport.ts'
+export { type LearnedFact, type LearnedFacts, createLearnedFacts } from './servers/learned-facts.ts'
+export type { ProfileFact } from './servers/effective-profile.ts'
+export { type ProfileName, PROFILES, type ServerProfile } from './servers/profiles.ts'

@@ -1,0 +1,76 @@
+/**
+ * The profile that is in force for one model of a provider: the row of its server, then the catalogue, then
+ * what was learned from refusals. Each fact knows where it comes from, for `cairn doctor` and the log.
+ */
+import type { LearnedFact, LearnedFacts } from './learned-facts.ts'
+import { type ProfileName, PROFILES, profileOfServer, type ServerProfile } from './profiles.ts'
+
+type FactSource =
+  | { source: 'default' }
+  | { source: 'host'; profile: ProfileName }
+  | { source: 'catalogue' }
+  | { source: 'learned'; reason: string; learned_at: string }
+
+/** One fact of a profile, with where it comes from. */
+export type ProfileFact = { fact: keyof ServerProfile; value: ServerProfile[keyof ServerProfile] } & FactSource
+
+export type ServerProfiles = {
+  /** The profile that requests to this model must satisfy now. */
+  of(model: string): ServerProfile
+  /** The same, fact by fact. */
+  explain(model: string): ProfileFact[]
+  /** Remembers what a refusal showed; returns the facts that are new. */
+  learn(model: string, change: Partial<ServerProfile>, reason: string): LearnedFact[]
+}
+
+export type ServerProfilesOptions = {
+  provider: string
+  kind: 'openai' | 'anthropic'
+  baseUrl: string
+  catalogue?: (model: string) => Partial<ServerProfile> | undefined
+  facts: LearnedFacts
+}
+
+export function createServerProfiles(options: ServerProfilesOptions): ServerProfiles {
+  const { name, host } = profileOfServer(options.kind, options.baseUrl)
+  const base: ServerProfile = PROFILES[name]
+  const scope = (model: string) => ({ provider: options.provider, base_url: options.baseUrl, model })
+  const of = (model: string): ServerProfile => {
+    const stated = { ...base, ...options.catalogue?.(model) }
+    const learned = options.facts.of(scope(model)).map(({ fact, value }) => {
+      const before = stated[fact]
+      // A list only grows: what the catalogue leaves out stays left out.
+      const both = Array.isArray(before) && Array.isArray(value) ? [...new Set([...before, ...value])] : value
+      return [fact, both] as const
+    })
+    return { ...stated, ...Object.fromEntries(learned) }
+  }
+  return {
+    of,
+    explain(model) {
+      const stated = options.catalogue?.(model) ?? {}
+      const learned = options.facts.of(scope(model))
+      return (Object.keys(base) as (keyof ServerProfile)[]).map(fact => {
+        const lesson = learned.findLast(one => one.fact === fact)
+        if (lesson) {
+          const { value, reason, learned_at } = lesson
+          return { fact, value, source: 'learned', reason, learned_at }
+        }
+        if (stated[fact] !== undefined) return { fact, value: stated[fact], source: 'catalogue' }
+        const value = base[fact]
+        const isOwn = host && JSON.stringify(value) !== JSON.stringify(PROFILES.compatible[fact])
+        return isOwn ? { fact, value, source: 'host', profile: name } : { fact, value, source: 'default' }
+      })
+    },
+    learn(model, change, reason) {
+      const before = of(model)
+      const news = (Object.entries(change) as [keyof ServerProfile, LearnedFact['value']][]).filter(
+        ([fact, value]) => JSON.stringify(before[fact]) !== JSON.stringify(value),
+      )
+      return options.facts.add(
+        scope(model),
+        news.map(([fact, value]) => ({ fact, value, reason })),
+      )
+    },
+  }
+}
