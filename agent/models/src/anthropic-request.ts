@@ -1,12 +1,17 @@
 /** Converts our request to Anthropic's Messages API. */
 import { nestsTooDeep } from '@cairn/protocol'
-import type { AssistantMessageData, ModelMessage, ModelRequest } from './provider.ts'
+import type { ModelRequest } from './provider.ts'
+import { repairRequest, type SentRequest } from './repair/repair-request.ts'
+import type { SentAssistant, SentMessage } from './repair/sent-message.ts'
+import type { ServerProfile } from './servers/profiles.ts'
+import { sentFacts, type SentRequestFacts } from './servers/sent-facts.ts'
 
 export type AnthropicSettings = {
   /** Required by the API. */
   maxTokens: number
-  /** How thinking is requested; the form depends on the model's generation, see anthropic.ts. */
-  thinking: 'none' | 'adaptive' | 'budget'
+  /** Whether the model thinks before it answers. */
+  reasoning: boolean
+  profile: ServerProfile
 }
 
 type Json = Record<string, unknown>
@@ -18,23 +23,14 @@ const MIN_BUDGET = 1024
 
 /** The body of POST /v1/messages. */
 export function anthropicBody(request: ModelRequest, settings: AnthropicSettings): Json {
-  const system = request.messages.flatMap(message =>
-    message.role === 'system' && message.content !== '' ? [message.content] : [],
-  )
-  const turns = toTurns(request.messages)
-  const tools = toTools(request, turns)
+  const sent = toSend(request, settings)
+  const system = sent.messages.flatMap(message => (message.role === 'system' ? [message.content] : []))
+  const turns = toTurns(sent.messages, settings.profile)
+  const tools = toTools(sent, turns)
   const wanted = request.json_schema
-  // Thinking excludes a forced tool, which is how a schema is requested.
-  const thinking = wanted
-    ? undefined
-    : settings.thinking === 'adaptive'
-      ? { type: 'adaptive' }
-      : settings.thinking === 'budget' && settings.maxTokens > MIN_BUDGET
-        ? { type: 'enabled', budget_tokens: Math.max(MIN_BUDGET, Math.floor(settings.maxTokens / 2)) }
-        : undefined
   return {
     model: request.model,
-    max_tokens: settings.maxTokens,
+    max_tokens: limitTokens(settings),
     stream: true,
     ...(system.length > 0 ? { system: [{ type: 'text', text: system.join('\n\n'), ...CACHED }] } : {}),
     messages: markLast(turns),
@@ -44,15 +40,51 @@ export function anthropicBody(request: ModelRequest, settings: AnthropicSettings
       : tools.length > 0 && request.tools.length === 0
         ? { tool_choice: { type: 'none' } }
         : {}),
-    ...(thinking ? { thinking } : {}),
-    // The API rejects a temperature together with thinking.
-    ...(request.temperature === undefined || thinking
-      ? {}
-      : { temperature: Math.min(1, request.temperature) }),
+    ...optionalFields(request, settings),
   }
 }
 
-function toTools(request: ModelRequest, turns: readonly Turn[]): Json[] {
+/** What the body contains, for learning from its refusal. */
+export function anthropicFacts(request: ModelRequest, settings: AnthropicSettings): SentRequestFacts {
+  const fields = { max_tokens: limitTokens(settings), ...optionalFields(request, settings) }
+  return sentFacts(request, toSend(request, settings), fields, settings.profile)
+}
+
+/** Messages are merged into turns below, where blocks keep their order, so the repair must not merge them. */
+function toSend(request: ModelRequest, { profile }: AnthropicSettings): SentRequest {
+  // A schema is requested as one more tool.
+  const max_tools =
+    profile.max_tools === null || !request.json_schema ? profile.max_tools : profile.max_tools - 1
+  return repairRequest(request, { ...profile, strict_roles: false, system_role: 'system', max_tools })
+}
+
+const limitTokens = ({ maxTokens, profile: { max_tokens_limit } }: AnthropicSettings): number =>
+  Math.min(maxTokens, max_tokens_limit ?? maxTokens)
+
+/** Fields that a model may not support: each is left out once a refusal named it. */
+function optionalFields(request: ModelRequest, settings: AnthropicSettings): Json {
+  const maxTokens = limitTokens(settings)
+  const { omitted_fields, thinking: form } = settings.profile
+  // Thinking excludes a forced tool, which is how a schema is requested.
+  const thinking =
+    request.json_schema || !settings.reasoning || omitted_fields.includes('thinking')
+      ? undefined
+      : form === 'adaptive'
+        ? { type: 'adaptive' }
+        : maxTokens > MIN_BUDGET
+          ? { type: 'enabled', budget_tokens: Math.max(MIN_BUDGET, Math.floor(maxTokens / 2)) }
+          : undefined
+  const { temperature } = request
+  return {
+    ...(thinking ? { thinking } : {}),
+    // The API rejects a temperature together with thinking.
+    ...(temperature === undefined || thinking || omitted_fields.includes('temperature')
+      ? {}
+      : { temperature: Math.min(1, temperature) }),
+  }
+}
+
+function toTools(request: SentRequest, turns: readonly Turn[]): Json[] {
   const tools: Json[] = request.tools.map(({ name, description, parameters }) => ({
     name,
     description,
@@ -80,7 +112,7 @@ function toTools(request: ModelRequest, turns: readonly Turn[]): Json[] {
 }
 
 /** In this API roles alternate, tool results belong to the user, and texts must not be empty. */
-function toTurns(messages: readonly ModelMessage[]): Turn[] {
+function toTurns(messages: readonly SentMessage[], { keeps_reasoning }: ServerProfile): Turn[] {
   const turns: Turn[] = []
   const add = (role: Turn['role'], content: Json[]) => {
     if (content.length === 0) return
@@ -90,7 +122,8 @@ function toTurns(messages: readonly ModelMessage[]): Turn[] {
   }
   for (const message of messages) {
     if (message.role === 'tool') add('user', [toolResult(message.tool_call_id, message.content)])
-    else if (message.role === 'assistant') add('assistant', assistantBlocks(message))
+    else if (message.role === 'assistant')
+      add('assistant', assistantBlocks(message, keeps_reasoning !== 'none'))
     else if (message.role === 'user') {
       add('user', [
         ...(message.images ?? []).map(({ data, mime_type }) => ({
@@ -105,21 +138,16 @@ function toTurns(messages: readonly ModelMessage[]): Turn[] {
   for (const turn of turns)
     if (turn.role === 'user')
       turn.content.sort((a, b) => Number(b['type'] === 'tool_result') - Number(a['type'] === 'tool_result'))
-  if (turns[0]?.role !== 'user')
-    turns.unshift({ role: 'user', content: [{ type: 'text', text: '(Continue.)' }] })
   return turns
 }
 
 const textBlocks = (text: string): Json[] => (text.trim() === '' ? [] : [{ type: 'text', text }])
 
-/** The API accepts letters, digits, dash and underscore; ids from other servers may contain more. */
-const toolId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
-
 function toolResult(id: string, content: string): Json {
   return {
     type: 'tool_result',
-    tool_use_id: toolId(id),
-    content: content === '' ? '(empty)' : content,
+    tool_use_id: id,
+    content,
     ...(saysError(content) ? { is_error: true } : {}),
   }
 }
@@ -135,20 +163,21 @@ function saysError(content: string): boolean {
  * The blocks in the model's order: thinking first, as usual, or as given by the placeholders that
  * anthropic-answer.ts writes when thinking came in between.
  */
-function assistantBlocks(message: AssistantMessageData): Json[] {
+function assistantBlocks(message: SentAssistant, withThinking: boolean): Json[] {
   const uses = (message.tool_calls ?? []).map(call => ({
     type: 'tool_use',
-    id: toolId(call.id),
+    id: call.id,
     name: call.function.name,
-    input: parseObject(call.function.arguments) ?? { malformed_arguments: call.function.arguments },
+    input: JSON.parse(call.function.arguments) as Json,
   }))
   const kept = message.reasoning_details ?? []
   const blocks: Json[] = []
   let read = 0
   for (const entry of kept) {
     const type = entry['type']
-    if (type === 'thinking' || type === 'redacted_thinking') blocks.push(entry)
-    else if (type === 'text_of' && typeof entry['length'] === 'number') {
+    if (type === 'thinking' || type === 'redacted_thinking') {
+      if (withThinking) blocks.push(entry)
+    } else if (type === 'text_of' && typeof entry['length'] === 'number') {
       blocks.push(...textBlocks(message.content.slice(read, read + entry['length'])))
       read += entry['length']
     } else if (type === 'call_of') {

@@ -2,12 +2,16 @@
 import Anthropic, { APIConnectionError, APIError } from '@anthropic-ai/sdk'
 import { meterStream } from './answer-limits.ts'
 import { anthropicAnswer } from './anthropic-answer.ts'
-import { anthropicBody, type AnthropicSettings } from './anthropic-request.ts'
+import { anthropicBody, anthropicFacts, type AnthropicSettings } from './anthropic-request.ts'
 import { readEvents } from './event-stream.ts'
-import { fromConnection, fromServer, invalidAnswer, say, type CallSite } from './model-errors.ts'
+import { fromConnection, fromServer, invalidAnswer, type CallSite } from './model-errors.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
 import type { Fetch } from './plain-fetch.ts'
-import { createTransport, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
+import { createServerProfiles, type ServerProfiles } from './servers/effective-profile.ts'
+import { createLearnedFacts } from './servers/learned-facts.ts'
+import { learnFrom } from './servers/learn.ts'
+import { readRefusal } from './servers/refusal.ts'
+import { createTransport, NO_TIMEOUT_MS, type ProxySettings, readableRefusals } from './transport.ts'
 
 export type AnthropicOptions = {
   /** The operator's name of the provider, for messages. */
@@ -18,6 +22,8 @@ export type AnthropicOptions = {
   /** Facts about a model from the catalog: its output limit, and whether it thinks. */
   modelFacts?: (model: string) => { maxOutputTokens?: number; reasoning?: boolean }
   proxy?: ProxySettings
+  /** What the server accepts; absent: what the API documents, and what this process learns. */
+  profiles?: ServerProfiles
   /** Replaces the network in tests. */
   fetch?: Fetch
   now?: () => number
@@ -31,6 +37,14 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
   const transport = options.fetch ? undefined : createTransport(options.proxy)
   const fetch = options.fetch ?? transport?.fetch ?? globalThis.fetch
   const now = options.now ?? Date.now
+  const profiles =
+    options.profiles ??
+    createServerProfiles({
+      provider: options.name,
+      kind: 'anthropic',
+      baseUrl: options.baseUrl,
+      facts: createLearnedFacts({ now }),
+    })
   const client = new Anthropic({
     // Always set: otherwise the SDK reads credentials from the environment and its profile files.
     apiKey: options.apiKey ?? 'none',
@@ -40,11 +54,9 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
-    fetch: limitRefusals(fetch),
+    fetch: readableRefusals(fetch),
     ...(options.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
   })
-  /** Older models, which rejected adaptive thinking and need a budget. */
-  const budgeted = new Set<string>()
 
   return {
     async call(request, onChunk, signal) {
@@ -58,7 +70,8 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
       const facts = options.modelFacts?.(request.model) ?? {}
       const settings: AnthropicSettings = {
         maxTokens: request.max_tokens ?? facts.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
-        thinking: !facts.reasoning ? 'none' : budgeted.has(request.model) ? 'budget' : 'adaptive',
+        reasoning: facts.reasoning ?? false,
+        profile: profiles.of(request.model),
       }
       const count = meterStream(site)
       const onBytes = (bytes: Uint8Array): void => {
@@ -78,19 +91,9 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
       } catch (thrown) {
         signal.throwIfAborted()
         const error = meaningOf(thrown, site)
-        if (
-          settings.thinking !== 'adaptive' ||
-          !(error instanceof ModelError) ||
-          error.category !== 'provider_error' ||
-          !/adaptive|thinking\.type/i.test(error.message)
-        )
-          throw error
-        budgeted.add(request.model)
-        throw new ModelError(
-          'provider_error',
-          say(site, 'the model does not support adaptive thinking; the next call sets a thinking budget'),
-          { retryable: true, cause: error },
-        )
+        if (!(error instanceof ModelError) || !(thrown instanceof APIError)) throw error
+        const refusal = readRefusal(thrown.status, thrown.error, thrown.message)
+        throw learnFrom(profiles, site, error, refusal, () => anthropicFacts(request, settings))
       }
     },
     ...(transport ? { close: transport.close } : {}),

@@ -11,6 +11,12 @@ import { startCallTimeout } from './call-timeout.ts'
 import { type ModelAnswer, ModelError, type ModelRequest } from './provider.ts'
 import type { ResolvedModel } from './registry.ts'
 
+/**
+ * Max refusals in a row that only teach what a server accepts. Each changes the next request, so it is sent
+ * at once and does not count as a retry.
+ */
+export const MAX_LESSONS = 40
+
 export type WatchedDeps = {
   clock: Clock
   signal: AbortSignal
@@ -27,11 +33,19 @@ export async function callWatched(
   retries = deps.limits.llm_retries,
 ): Promise<ModelAnswer> {
   const { clock, signal, random, report } = deps
-  for (let attempt = 0; ; attempt++) {
+  let lessons = 0
+  for (let attempt = 0; ;) {
     try {
       return await callOnce(deps, served, request)
     } catch (error) {
       signal.throwIfAborted()
+      if (error instanceof ModelError && error.learned.length > 0 && ++lessons <= MAX_LESSONS) {
+        report('info', 'learned from a refusal of the model server', {
+          model: served.name,
+          error: error.message,
+        })
+        continue
+      }
       if (!(error instanceof ModelError) || !error.retryable || attempt >= retries) throw error
       report('warn', 'model call failed, will retry', {
         model: served.name,
@@ -39,7 +53,7 @@ export async function callWatched(
         category: error.category,
         error: error.message,
       })
-      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, random(), error.retryAfterMs), signal)
+      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt++, random(), error.retryAfterMs), signal)
     }
   }
 }

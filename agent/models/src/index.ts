@@ -6,9 +6,12 @@
  * catalog    rates and limits by model name
  */
 export { startCallTimeout } from './call-timeout.ts'
-export { callWatched, type WatchedDeps } from './call-watched.ts'
+export { callWatched, MAX_LESSONS, type WatchedDeps } from './call-watched.ts'
 export { contextWindowOf, type Cost, costOf } from './catalog.ts'
 export { jsonWithin } from './json-answer.ts'
+export { acceptableTools } from './repair/acceptable-tools.ts'
+export { readArguments } from './repair/json-arguments.ts'
+export { findToolName } from './repair/tool-names.ts'
 export type { Fetch } from './plain-fetch.ts'
 export {
   type ModelAnswer,
@@ -20,7 +23,14 @@ export {
   type ToolSchema,
   type Usage,
 } from './provider.ts'
-export { createModels, type Models, type ResolvedModel, type Upstream, upstreamOf } from './registry.ts'
+export {
+  createModels,
+  modelSecrets,
+  type Models,
+  type ResolvedModel,
+  type Upstream,
+  upstreamOf,
+} from './registry.ts'
 export { schemaText } from './schema-text.ts'
 export { watchSilence } from './silence.ts'
 export { createTransport, limitRefusals, proxySettings } from './transport.ts'

@@ -43,6 +43,8 @@ type Gathered = {
   /** Reasoning as text, by field name. */
   plain: { reasoning_content: string; reasoning: string }
   details: Record<string, unknown>[]
+  /** Google's fields of a message, such as the signature of a text. */
+  extra: Record<string, unknown>
 }
 
 type Where = { site: CallSite; meter: AnswerMeter; onChunk: (chunk: ModelChunk) => void }
@@ -63,6 +65,7 @@ export function openAIAnswer(
     calls: [],
     plain: { reasoning_content: '', reasoning: '' },
     details: [],
+    extra: {},
   }
   return {
     take: raw => takeChunk(gathered, raw, where),
@@ -116,6 +119,10 @@ function takeDelta(gathered: Gathered, delta: z.infer<typeof Delta>, where: Wher
       addReasoning(gathered, thought, where)
       addText(gathered, text ?? '', where)
     }
+  if (delta.extra_content && !nestsTooDeep(delta.extra_content)) {
+    meter.add('reasoning details', JSON.stringify(delta.extra_content))
+    Object.assign(gathered.extra, delta.extra_content)
+  }
   if (delta.refusal) {
     gathered.refused = true
     addText(gathered, delta.refusal, where)
@@ -151,14 +158,15 @@ function finish(gathered: Gathered, request: ModelRequest, site: CallSite): Mode
   if (nameless)
     throw invalidAnswer(site, `a tool call has no name (arguments: ${nameless.arguments.slice(0, 80)})`)
   const nameCall = callIds(request.messages)
-  const kept = keptReasoning(gathered)
+  const made = calls.map((call, index) => ({ ...call, id: nameCall(call.id, index) }))
+  const kept = keptFields(gathered, made)
   const message: AssistantMessageData = {
     role: 'assistant',
     content: request.json_schema ? jsonWithin(text) : text,
     ...(calls.length > 0
       ? {
-          tool_calls: calls.map((call, index) => ({
-            id: nameCall(call.id, index),
+          tool_calls: made.map(call => ({
+            id: call.id,
             type: 'function' as const,
             function: { name: call.name, arguments: call.arguments === '' ? '{}' : call.arguments },
           })),
@@ -173,14 +181,21 @@ function finish(gathered: Gathered, request: ModelRequest, site: CallSite): Mode
 }
 
 /**
- * The reasoning that is returned with the next call. Text is returned only with tool calls and without blocks
- * (openai-request.ts); otherwise it is only in llm.thinking.
+ * What is returned with the next call: reasoning, and fields of calls. Reasoning as text is returned only with
+ * tool calls and without blocks (repair/reasoning.ts); otherwise it is only in llm.thinking.
  */
-const keptReasoning = ({ plain, calls, details }: Gathered): Record<string, unknown> => ({
-  ...(plain.reasoning_content && calls.length > 0 ? { reasoning_content: plain.reasoning_content } : {}),
-  ...(plain.reasoning && calls.length > 0 && details.length === 0 ? { reasoning: plain.reasoning } : {}),
-  ...(details.length > 0 ? { reasoning_details: details } : {}),
-})
+function keptFields({ plain, details, extra }: Gathered, calls: readonly Call[]): Record<string, unknown> {
+  const ofCalls = calls.filter(({ fields }) => Object.keys(fields).length > 0)
+  return {
+    ...(plain.reasoning_content && calls.length > 0 ? { reasoning_content: plain.reasoning_content } : {}),
+    ...(plain.reasoning && calls.length > 0 && details.length === 0 ? { reasoning: plain.reasoning } : {}),
+    ...(details.length > 0 ? { reasoning_details: details } : {}),
+    ...(Object.keys(extra).length > 0 ? { extra_content: extra } : {}),
+    ...(ofCalls.length > 0
+      ? { call_fields: Object.fromEntries(ofCalls.map(({ id, fields }) => [id, fields])) }
+      : {}),
+  }
+}
 
 function settledReason(reason: string, called: boolean): ModelAnswer['finish_reason'] {
   if (reason === 'function_call' || reason === 'tool_calls') return called ? 'tool_calls' : 'stop'

@@ -1,10 +1,18 @@
 /** Appends fragments of calls and reasoning blocks to what they continue. */
+import { nestsTooDeep } from '@cairn/protocol'
 import type { z } from 'zod'
 import { argumentsText } from './answer-fields.ts'
 import type { AnswerMeter } from './answer-limits.ts'
 import type { Fragment } from './openai-wire.ts'
 
-export type Call = { index: number | undefined; id: string; name: string; arguments: string }
+export type Call = {
+  index: number | undefined
+  id: string
+  name: string
+  arguments: string
+  /** Fields that the server expects again with this call, such as a thought signature. */
+  fields: Record<string, unknown>
+}
 
 /**
  * The call that a fragment continues: by index, unless a new id shows that the server's indices are wrong;
@@ -27,12 +35,27 @@ export function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>, m
   let call = candidate && (id === '' || candidate.id === '' || candidate.id === id) ? candidate : undefined
   if (!call) {
     meter.count('tool calls')
-    call = { index, id, name: '', arguments: '' }
+    call = { index, id, name: '', arguments: '', fields: {} }
     calls.push(call)
   }
   if (call.id === '') call.id = id
   if (call.name === '') call.name = name
   call.arguments += args
+  Object.assign(call.fields, additionalFields(fragment, meter))
+}
+
+/** What a fragment contains besides the documented keys. */
+function additionalFields(
+  { index: _index, id: _id, type: _type, function: _function, ...fields }: z.infer<typeof Fragment>,
+  meter: AnswerMeter,
+): Record<string, unknown> {
+  const given = Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) => value !== null && value !== undefined && !nestsTooDeep(value),
+    ),
+  )
+  if (Object.keys(given).length > 0) meter.add('reasoning details', JSON.stringify(given))
+  return given
 }
 
 const GROWING = ['text', 'summary'] as const

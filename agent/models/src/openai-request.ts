@@ -1,53 +1,64 @@
 /** Converts our request to OpenAI's chat completions. */
 import { schemaPrompt, isStrictSchema } from './json-answer.ts'
-import type { AssistantMessageData, ModelMessage, ModelRequest, ToolSchema } from './provider.ts'
+import type { ModelRequest, ToolSchema } from './provider.ts'
+import { requiredCallFields, requiredFields } from './repair/reasoning.ts'
+import { repairRequest, type SentRequest } from './repair/repair-request.ts'
+import type { SentAssistant, SentMessage } from './repair/sent-message.ts'
 import { schemaText } from './schema-text.ts'
+import type { ServerProfile } from './servers/profiles.ts'
+import { sentFacts, type SentRequestFacts } from './servers/sent-facts.ts'
 
-/** What a server does not support, learned from its refusals; see openai.ts. */
-export type OpenAIDialect = {
-  streamOptions: boolean
-  jsonSchema: boolean
-  /** OpenAI's newer models require `max_completion_tokens`; other servers know only `max_tokens`. */
-  maxTokensKey: 'max_tokens' | 'max_completion_tokens'
-}
+export { REASONING_FORMAT } from './repair/reasoning.ts'
 
 type Json = Record<string, unknown>
 
-/**
- * The only entry of `reasoning_details` that this protocol writes: the original fields, and their model. They
- * are returned under the same names, and to that model only; another server may reject unknown fields.
- */
-export const REASONING_FORMAT = 'openai-compatible'
-type KeptReasoning = {
-  format: typeof REASONING_FORMAT
-  model: string
-  reasoning_content?: string
-  reasoning?: string
-  reasoning_details?: Json[]
+/** The body of POST /chat/completions, as JSON text. */
+export function openAIBody(request: ModelRequest, profile: ServerProfile): string {
+  const sent = toSend(request, profile)
+  const rest = JSON.stringify({
+    model: sent.model,
+    messages: sent.messages.map(message => wireMessage(message, profile)),
+    ...optionalFields(sent, profile),
+  })
+  if (sent.tools.length === 0) return rest
+  return `${rest.slice(0, -1)},"tools":[${sent.tools.map(toolText).join(',')}]}`
 }
 
-/** The body of POST /chat/completions, as JSON text. */
-export function openAIBody(request: ModelRequest, dialect: OpenAIDialect): string {
-  const { tools } = request
-  const rest = JSON.stringify(withoutTools(request, dialect))
-  if (tools.length === 0) return rest
-  return `${rest.slice(0, -1)},"tools":[${tools.map(toolText).join(',')}]}`
+/** What the body contains, for learning from its refusal. */
+export function openAIFacts(request: ModelRequest, profile: ServerProfile): SentRequestFacts {
+  const sent = toSend(request, profile)
+  return sentFacts(request, sent, optionalFields(sent, profile), profile)
 }
+
+const toSend = (request: ModelRequest, profile: ServerProfile): SentRequest =>
+  repairRequest(withInstructions(request, profile), profile)
 
 const toolText = ({ name, description, parameters }: ToolSchema): string =>
   `{"type":"function","function":{"name":${JSON.stringify(name)},"description":` +
   `${JSON.stringify(description)},"parameters":${schemaText(parameters)}}}`
 
-function withoutTools(request: ModelRequest, dialect: OpenAIDialect): Json {
-  const { json_schema: wanted } = request
-  return {
-    model: request.model,
-    messages: openAIMessages(request, wanted && !dialect.jsonSchema ? [schemaPrompt(wanted.schema)] : []),
-    stream: true,
-    ...(dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
-    ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
-    ...(request.max_tokens === undefined ? {} : { [dialect.maxTokensKey]: request.max_tokens }),
-    ...(wanted && dialect.jsonSchema
+/** A server without response_format reads the schema in the system prompt. */
+function withInstructions(request: ModelRequest, { omitted_fields }: ServerProfile): ModelRequest {
+  const { json_schema: wanted, messages } = request
+  if (!wanted || !omitted_fields.includes('response_format')) return request
+  const first = messages.findIndex(message => message.role !== 'system')
+  const at = first === -1 ? messages.length : first
+  const instruction = { role: 'system', content: schemaPrompt(wanted.schema) } as const
+  return { ...request, messages: messages.toSpliced(at, 0, instruction) }
+}
+
+/** Fields that a server may not know: each is left out once a refusal named it. */
+function optionalFields(request: Omit<ModelRequest, 'messages'>, profile: ServerProfile): Json {
+  const { json_schema: wanted, temperature, max_tokens } = request
+  const { omitted_fields, max_tokens_field, max_tokens_limit } = profile
+  const isStream = !omitted_fields.includes('stream')
+  const fields: Json = {
+    ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(max_tokens === undefined
+      ? {}
+      : { [max_tokens_field]: Math.min(max_tokens, max_tokens_limit ?? max_tokens) }),
+    ...(wanted
       ? {
           response_format: {
             type: 'json_schema',
@@ -56,30 +67,12 @@ function withoutTools(request: ModelRequest, dialect: OpenAIDialect): Json {
         }
       : {}),
   }
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => !omitted_fields.includes(key)))
 }
 
-function openAIMessages({ messages, model }: ModelRequest, instructions: readonly string[]): Json[] {
-  // Several local models' chat templates accept one system message, at the start, so the leading ones are
-  // joined.
-  const first = messages.findIndex(message => message.role !== 'system')
-  const leading = first === -1 ? messages : messages.slice(0, first)
-  const rest = first === -1 ? [] : messages.slice(first)
-  const lastUser = rest.findLastIndex(message => message.role === 'user')
-  const system = [...leading.map(message => message.content), ...instructions]
-    .filter(text => text !== '')
-    .join('\n\n')
-  return [
-    ...(system === '' ? [] : [{ role: 'system', content: system }]),
-    ...rest.map((message, index) =>
-      message.role === 'assistant'
-        ? assistantMessage(message, model, index > lastUser)
-        : plainMessage(message),
-    ),
-  ]
-}
-
-function plainMessage(message: Exclude<ModelMessage, AssistantMessageData>): Json {
-  if (message.role !== 'user' || !message.images || message.images.length === 0)
+function wireMessage(message: SentMessage, profile: ServerProfile): Json {
+  if (message.role === 'assistant') return assistantMessage(message, profile)
+  if (message.role !== 'user' || message.images === undefined)
     return message.role === 'user' ? { role: 'user', content: message.content } : { ...message }
   const images = message.images.map(({ data, mime_type }) => ({
     type: 'image_url',
@@ -91,28 +84,18 @@ function plainMessage(message: Exclude<ModelMessage, AssistantMessageData>): Jso
   }
 }
 
-function assistantMessage(message: AssistantMessageData, model: string, inCurrentTurn: boolean): Json {
-  const calls = message.tool_calls ?? []
+function assistantMessage({ content, tool_calls, fields }: SentAssistant, profile: ServerProfile): Json {
   return {
     role: 'assistant',
-    content: message.content === '' && calls.length > 0 ? null : message.content,
-    ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    ...reasoningToReturn(message, model, inCurrentTurn && calls.length > 0),
-  }
-}
-
-/**
- * Blocks are always returned; text only between the tool calls of the running turn, where the servers that
- * send it expect it.
- */
-function reasoningToReturn(message: AssistantMessageData, model: string, withText: boolean): Json {
-  const kept = message.reasoning_details?.find(
-    (entry): entry is KeptReasoning => entry['format'] === REASONING_FORMAT && entry['model'] === model,
-  )
-  if (!kept) return {}
-  return {
-    ...(kept.reasoning_details ? { reasoning_details: kept.reasoning_details } : {}),
-    ...(withText && kept.reasoning_content ? { reasoning_content: kept.reasoning_content } : {}),
-    ...(withText && kept.reasoning ? { reasoning: kept.reasoning } : {}),
+    content: content === '' && profile.empty_call_content === 'null' ? null : content,
+    ...(tool_calls
+      ? {
+          tool_calls: tool_calls.map(({ fields: own, ...call }, index) => ({
+            ...call,
+            ...requiredCallFields(own, index, profile),
+          })),
+        }
+      : {}),
+    ...requiredFields(fields, profile),
   }
 }

@@ -33,6 +33,7 @@ export const Delta = z.looseObject({
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   reasoning_details: z.array(json).nullish(),
+  extra_content: json.nullish().catch(undefined),
 })
 const Choice = z.looseObject({
   index: z.number().nullish(),

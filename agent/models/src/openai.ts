@@ -13,10 +13,14 @@ import {
   type ServerFailure,
 } from './model-errors.ts'
 import { openAIAnswer } from './openai-answer.ts'
-import { openAIBody, type OpenAIDialect } from './openai-request.ts'
+import { openAIBody, openAIFacts } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
 import type { Fetch } from './plain-fetch.ts'
-import { createTransport, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
+import { createServerProfiles, type ServerProfiles } from './servers/effective-profile.ts'
+import { createLearnedFacts } from './servers/learned-facts.ts'
+import { learnFrom } from './servers/learn.ts'
+import { readRefusal } from './servers/refusal.ts'
+import { createTransport, NO_TIMEOUT_MS, type ProxySettings, readableRefusals } from './transport.ts'
 
 /** Makes the SDK send a text body unchanged. */
 const JSON_BODY = { 'content-type': 'application/json' }
@@ -29,6 +33,8 @@ export type OpenAIOptions = {
   apiKey?: string
   headers?: Readonly<Record<string, string>>
   proxy?: ProxySettings
+  /** What the server accepts; absent: what its host is known for, and what this process learns. */
+  profiles?: ServerProfiles
   /** Replaces the network in tests. */
   fetch?: Fetch
   now?: () => number
@@ -39,19 +45,21 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
   const transport = options.fetch ? undefined : createTransport(options.proxy)
   const fetch = options.fetch ?? transport?.fetch ?? globalThis.fetch
   const now = options.now ?? Date.now
-  const dialect: OpenAIDialect = {
-    streamOptions: true,
-    jsonSchema: true,
-    maxTokensKey:
-      new URL(options.baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
-  }
+  const profiles =
+    options.profiles ??
+    createServerProfiles({
+      provider: options.name,
+      kind: 'openai',
+      baseUrl: options.baseUrl,
+      facts: createLearnedFacts({ now }),
+    })
   const client = new OpenAI({
     apiKey: options.apiKey ?? 'none',
     baseURL: options.baseUrl,
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
-    fetch: limitRefusals(fetch),
+    fetch: readableRefusals(fetch),
     // Null instead of absent: otherwise the SDK reads these from the process environment.
     adminAPIKey: null,
     organization: null,
@@ -75,10 +83,11 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
         onChunk({ type: 'alive' })
       }
       const answer = openAIAnswer(request, site, onChunk)
+      const profile = profiles.of(request.model)
       try {
         const response = await client
           .post('/chat/completions', {
-            body: openAIBody(request, dialect),
+            body: openAIBody(request, profile),
             headers: JSON_BODY,
             stream: true,
             signal,
@@ -109,7 +118,10 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
         return answer.finish()
       } catch (error) {
         signal.throwIfAborted()
-        throw learn(dialect, meaningOf(error, site), site)
+        const failure = meaningOf(error, site)
+        if (!(failure instanceof ModelError) || !(error instanceof APIError)) throw failure
+        const refusal = readRefusal(error.status, error.error, error.message)
+        throw learnFrom(profiles, site, failure, refusal, () => openAIFacts(request, profile))
       }
     },
     ...(transport ? { close: transport.close } : {}),
@@ -162,26 +174,4 @@ function failureOf(error: unknown): ServerFailure {
     kinds: [code, type].filter(kind => typeof kind === 'string' || typeof kind === 'number').map(String),
     message: typeof message === 'string' ? message : JSON.stringify(error),
   }
-}
-
-/** Stops sending an optional field that the server refused; the turn's next attempt omits it. */
-function learn(dialect: OpenAIDialect, error: unknown, site: CallSite): unknown {
-  if (!(error instanceof ModelError) || error.category !== 'provider_error') return error
-  const refused =
-    dialect.streamOptions && /stream_options/.test(error.message)
-      ? 'streamOptions'
-      : dialect.jsonSchema && /response_format|json_schema|structured output/i.test(error.message)
-        ? 'jsonSchema'
-        : undefined
-  if (!refused) return error
-  dialect[refused] = false
-  return new ModelError(
-    'provider_error',
-    say(
-      site,
-      `the server does not support ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; ` +
-        'the next call omits it',
-    ),
-    { retryable: true, cause: error },
-  )
 }

@@ -1,5 +1,6 @@
 /** What the turn needs of a language model, independent of the server. */
 import type { AssistantMessageData, ConversationMessage } from '@cairn/state'
+import type { LearnedFact } from './servers/learned-facts.ts'
 
 export type { AssistantMessageData }
 
@@ -75,14 +76,22 @@ export class ModelError extends Error {
   readonly retryable: boolean
   /** The server's Retry-After, in milliseconds. */
   readonly retryAfterMs: number | null
+  /** What the refusal showed about the server: the next call follows it, so it need not wait. */
+  readonly learned: readonly LearnedFact[]
   constructor(
     category: ModelErrorCategory,
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number | null; cause?: unknown },
+    options: {
+      retryable: boolean
+      retryAfterMs?: number | null
+      learned?: readonly LearnedFact[]
+      cause?: unknown
+    },
   ) {
     super(message, { cause: options.cause })
     this.category = category
     this.retryable = options.retryable
     this.retryAfterMs = options.retryAfterMs ?? null
+    this.learned = options.learned ?? []
   }
 }

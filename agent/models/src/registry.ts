@@ -6,6 +6,9 @@ import type { Config, ProviderConfig, Rates } from '@cairn/protocol'
 import type { AnthropicOptions } from './anthropic.ts'
 import { contextWindowOf } from './catalog.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
+import { createServerProfiles, type ProfileFact, type ServerProfiles } from './servers/effective-profile.ts'
+import { createLearnedFacts, type LearnedFacts } from './servers/learned-facts.ts'
+import type { ServerProfile } from './servers/profiles.ts'
 import { proxySettings } from './transport.ts'
 
 export type ResolvedModel = {
@@ -21,11 +24,15 @@ export type ResolvedModel = {
   reasoning: boolean
   /** It answers from a scenario; the UI shows that. */
   scripted: boolean
+  /** What its server accepts, as far as is known now. */
+  serverProfile(): ServerProfile
 }
 
 export type Models = {
   /** Throws ModelError (category configuration) if the name is unknown or the key is missing. */
   resolve(name: string): ResolvedModel
+  /** What the model's server accepts, fact by fact, and how each is known. Throws like resolve. */
+  explainServer(name: string): ProfileFact[]
   /** Values that must not reach events, log lines or exports. */
   secrets: readonly string[]
   close(): Promise<void>
@@ -45,14 +52,11 @@ export function createModels(
   models: Config['models'],
   env: Env,
   scriptedUrls: Readonly<Record<string, string>> = {},
+  learned: LearnedFacts = createLearnedFacts(),
 ): Models {
-  const made = new Map<string, ModelProvider>()
+  const made = new Map<string, MadeProvider>()
   const known = Object.keys(models.providers)
-  const secrets = Object.values(models.providers)
-    .map(provider => env[keyName(provider) ?? ''] ?? '')
-    .filter(secret => secret !== '')
-
-  const providerOf = (name: string): ModelProvider => {
+  const providerOf = (name: string): MadeProvider => {
     const config = models.providers[name]
     if (!config)
       throw misconfigured(
@@ -61,53 +65,79 @@ export function createModels(
       )
     const existing = made.get(name)
     if (existing) return existing
-    const provider = makeProvider(name, config, { models, env, scriptedUrls })
+    const provider = makeProvider(name, config, { models, env, scriptedUrls, learned })
     made.set(name, provider)
     return provider
   }
 
   return {
-    secrets,
+    secrets: modelSecrets(models, env),
     resolve(name) {
-      const slash = name.indexOf('/')
-      if (slash < 1 || slash === name.length - 1)
-        throw misconfigured(`invalid model name "${name}": must be <provider>/<model>`)
-      const providerName = name.slice(0, slash)
-      const provider = providerOf(providerName)
+      const { providerName, model } = splitName(name)
+      const { provider, profiles } = providerOf(providerName)
       const rates = models.catalog[name]
       return {
         name,
         provider,
-        model: name.slice(slash + 1),
+        model,
         rates,
         contextWindow: contextWindowOf(rates),
         maxOutputTokens: rates?.max_output_tokens,
         reasoning: rates?.reasoning ?? false,
         scripted: models.providers[providerName]?.kind === 'scripted',
+        serverProfile: () => profiles.of(model),
       }
     },
+    explainServer(name) {
+      const { providerName, model } = splitName(name)
+      return providerOf(providerName).profiles.explain(model)
+    },
     async close() {
-      await Promise.all([...made.values()].map(provider => provider.close?.()))
+      await Promise.all([...made.values()].map(({ provider }) => provider.close?.()))
     },
   }
 }
 
+/** The values of the providers' keys. */
+export const modelSecrets = (models: Config['models'], env: Env): string[] =>
+  Object.values(models.providers)
+    .map(provider => env[keyName(provider) ?? ''] ?? '')
+    .filter(secret => secret !== '')
+
+function splitName(name: string): { providerName: string; model: string } {
+  const slash = name.indexOf('/')
+  if (slash < 1 || slash === name.length - 1)
+    throw misconfigured(`invalid model name "${name}": must be <provider>/<model>`)
+  return { providerName: name.slice(0, slash), model: name.slice(slash + 1) }
+}
+
+type MadeProvider = { provider: ModelProvider; profiles: ServerProfiles }
 type ProviderDeps = {
   models: Config['models']
   env: Env
   scriptedUrls: Readonly<Record<string, string>>
+  learned: LearnedFacts
 }
 
-function makeProvider(
-  name: string,
-  config: ProviderConfig,
-  { models, env, scriptedUrls }: ProviderDeps,
-): ModelProvider {
+function makeProvider(name: string, config: ProviderConfig, deps: ProviderDeps): MadeProvider {
+  const { models, env, scriptedUrls, learned } = deps
+  const profilesAt = (kind: 'openai' | 'anthropic', baseUrl: string): ServerProfiles =>
+    createServerProfiles({
+      provider: name,
+      kind,
+      baseUrl,
+      catalogue: model => models.catalog[`${name}/${model}`]?.server,
+      facts: learned,
+    })
   if (config.kind === 'scripted') {
     const url = scriptedUrls[name]
     if (url === undefined)
       throw misconfigured(`the scripted model server of provider "${name}" is not running`)
-    return loadedOnUse(async () => (await import('./openai.ts')).createOpenAI({ name, baseUrl: url }))
+    const profiles = profilesAt('openai', url)
+    const provider = loadedOnUse(async () =>
+      (await import('./openai.ts')).createOpenAI({ name, baseUrl: url, profiles }),
+    )
+    return { provider, profiles }
   }
   const variable = keyName(config)
   const key = variable === undefined ? undefined : env[variable]
@@ -116,15 +146,20 @@ function makeProvider(
       `provider "${name}" needs its API key in the environment variable ${variable}, which is ` +
         `${key === '' ? 'empty' : 'not set'}`,
     )
+  const profiles = profilesAt(config.kind, config.base_url)
   const common = {
     name,
     baseUrl: config.base_url,
     proxy: proxySettings(env),
+    profiles,
     ...(key ? { apiKey: key } : {}),
   }
   if (config.kind === 'openai') {
     const { headers } = config
-    return loadedOnUse(async () => (await import('./openai.ts')).createOpenAI({ ...common, headers }))
+    const provider = loadedOnUse(async () =>
+      (await import('./openai.ts')).createOpenAI({ ...common, headers }),
+    )
+    return { provider, profiles }
   }
   const anthropic: AnthropicOptions = {
     ...common,
@@ -136,7 +171,8 @@ function makeProvider(
       }
     },
   }
-  return loadedOnUse(async () => (await import('./anthropic.ts')).createAnthropic(anthropic))
+  const provider = loadedOnUse(async () => (await import('./anthropic.ts')).createAnthropic(anthropic))
+  return { provider, profiles }
 }
 
 /** A provider as reached by something other than our client, such as the broker of coding agents. */

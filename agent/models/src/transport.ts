@@ -6,6 +6,7 @@
 import { EnvHttpProxyAgent } from 'undici'
 import { MAX_REFUSAL_BYTES } from './answer-limits.ts'
 import { createPlainFetch, type Fetch } from './plain-fetch.ts'
+import { wrapRefusal } from './servers/refusal.ts'
 
 export type Transport = { fetch: Fetch; close(): Promise<void> }
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string }
@@ -40,6 +41,17 @@ export function createTransport(proxy: ProxySettings = {}): Transport {
     allowH2: false,
   })
   return { fetch: createPlainFetch(dispatcher), close: () => dispatcher.destroy() }
+}
+
+/** Error responses in the form that the vendors' SDKs read. Reads only the beginning of each. */
+export function readableRefusals(fetch: Fetch): Fetch {
+  const limited = limitRefusals(fetch)
+  return async (input, init) => {
+    const response = await limited(input, init)
+    if (response.ok || response.body === null) return response
+    const { status, headers } = response
+    return new Response(wrapRefusal(await response.text()), { status, headers })
+  }
 }
 
 /** Reads only the beginning of an error response. */

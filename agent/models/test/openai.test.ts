@@ -56,7 +56,12 @@ test('the request streams with usage and has tools, temperature and limit in the
     temperature: 0.2,
     max_tokens: 50,
     messages: [{ role: 'user', content: 'hi' }],
-    tools: [{ type: 'function', function: { name: 't', description: 'd', parameters: { type: 'object' } } }],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 't', description: 'd', parameters: { type: 'object', properties: {} } },
+      },
+    ],
   })
 })
 
@@ -188,7 +193,7 @@ test.each([
   expect(await outcome(provider, ask('hi', { json_schema: schema }))).toEqual({
     category: 'provider_error',
     retryable: true,
-    message: `[o/gpt-x] the server does not support ${field}; the next call omits it`,
+    message: `[o/gpt-x] ${status}: ${message}; learned: omitted_fields is ["${field}"]`,
   })
   expect(refusing.sent[0]?.body).toHaveProperty(field)
 

@@ -9,6 +9,7 @@ import {
   type ModelProvider,
   type ModelRequest,
   type Models,
+  PROFILES,
 } from '@cairn/models'
 import { askUserQuestionTool } from '../../src/tools/ask-user-question.ts'
 import { todoTool } from '../../src/tools/todo.ts'
@@ -247,12 +248,14 @@ export function createModel(world: World, process: Process, mood: Mood, effects:
   return {
     secrets: [],
     close: () => Promise.resolve(),
+    explainServer: () => [],
     resolve: name => ({
       name,
       provider,
       model: name,
       rates: undefined,
       contextWindow: 100_000,
+      serverProfile: () => PROFILES.compatible,
       maxOutputTokens: undefined,
       reasoning: false,
       scripted: false,

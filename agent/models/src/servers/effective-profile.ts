@@ -12,7 +12,10 @@ type FactSource =
   | { source: 'learned'; reason: string; learned_at: string }
 
 /** One fact of a profile, with where it comes from. */
-export type ProfileFact = { fact: keyof ServerProfile; value: ServerProfile[keyof ServerProfile] } & FactSource
+export type ProfileFact = {
+  fact: keyof ServerProfile
+  value: ServerProfile[keyof ServerProfile]
+} & FactSource
 
 export type ServerProfiles = {
   /** The profile that requests to this model must satisfy now. */
@@ -27,7 +30,8 @@ export type ServerProfilesOptions = {
   provider: string
   kind: 'openai' | 'anthropic'
   baseUrl: string
-  catalogue?: (model: string) => Partial<ServerProfile> | undefined
+  /** Facts that the operator states for a model. */
+  catalogue?: (model: string) => { [F in keyof ServerProfile]?: ServerProfile[F] | undefined } | undefined
   facts: LearnedFacts
 }
 
@@ -35,8 +39,12 @@ export function createServerProfiles(options: ServerProfilesOptions): ServerProf
   const { name, host } = profileOfServer(options.kind, options.baseUrl)
   const base: ServerProfile = PROFILES[name]
   const scope = (model: string) => ({ provider: options.provider, base_url: options.baseUrl, model })
+  const statedFor = (model: string): Partial<ServerProfile> =>
+    Object.fromEntries(
+      Object.entries(options.catalogue?.(model) ?? {}).filter(([, value]) => value !== undefined),
+    )
   const of = (model: string): ServerProfile => {
-    const stated = { ...base, ...options.catalogue?.(model) }
+    const stated = { ...base, ...statedFor(model) }
     const learned = options.facts.of(scope(model)).map(({ fact, value }) => {
       const before = stated[fact]
       // A list only grows: what the catalogue leaves out stays left out.
@@ -48,7 +56,7 @@ export function createServerProfiles(options: ServerProfilesOptions): ServerProf
   return {
     of,
     explain(model) {
-      const stated = options.catalogue?.(model) ?? {}
+      const stated = statedFor(model)
       const learned = options.facts.of(scope(model))
       return (Object.keys(base) as (keyof ServerProfile)[]).map(fact => {
         const lesson = learned.findLast(one => one.fact === fact)

@@ -10,6 +10,7 @@ export type { ServerProfile }
 const COMPATIBLE: ServerProfile = {
   vision: true,
   max_images: null,
+  omitted_images: [],
   strict_roles: false,
   system_role: 'system',
   empty_call_content: 'null',

@@ -30,6 +30,7 @@ const names = z.array(z.string())
 export const ServerProfile = z.strictObject({
   vision: z.boolean().describe('the model accepts images; false: it reads a note in place of each image'),
   max_images: z.int().positive().nullable().describe('images per request; the newest are kept'),
+  omitted_images: names.describe('images that are left out, as hashes of their data'),
   strict_roles: z
     .boolean()
     .describe('user and assistant must alternate, and an assistant message must follow tool results'),
