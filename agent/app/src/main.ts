@@ -16,7 +16,7 @@ import {
   signingSecrets,
 } from '@cairn/api'
 import { chooseSandbox, type SandboxChoice } from '@cairn/sandbox'
-import { createModels } from '@cairn/models'
+import { createLearnedFacts, createModels, modelSecrets } from '@cairn/models'
 import { rereadSkills } from '@cairn/harness'
 import { startScriptedProviders } from '@cairn/scripted-model'
 import { secretsOf } from '@cairn/channels'
@@ -25,7 +25,7 @@ import { assetBeside } from '@cairn/tooling/beside'
 import { VERSION } from '@cairn/tooling/version'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
-import { announceServer, reachableUrl } from './local/data-dir.ts'
+import { announceServer, learnedFactsFile, reachableUrl } from './local/data-dir.ts'
 import { ensureFirstAdmin } from './local/local-admin.ts'
 import { openStore, secretsOfDatabase } from './local/open-store.ts'
 import { explainListen } from './serve/explain-listen.ts'
@@ -45,12 +45,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const scripted = await startScriptedProviders(config.models, readDemoScenario(), options.configDir)
   parts.defer(() => scripted.close())
-  const models = createModels(config.models, env, scripted.urls)
-  parts.defer(() => models.close())
-  const secrets = [...models.secrets, ...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
+  const secrets = [
+    ...modelSecrets(config.models, env),
+    ...secretsOfConfig(config, env),
+    ...secretsOfDatabase(database),
+  ]
   const { redact, learnSecrets } = redactAsKnown(secrets)
   const log = options.createLog(redact)
   const report = reportTo(log)
+  const learned = createLearnedFacts({ file: learnedFactsFile(dataDir), report })
+  const models = createModels(config.models, env, scripted.urls, learned)
+  parts.defer(() => models.close())
   const opened = await openStore(database, dataDir, { redact, report, workspacesDir })
   parts.defer(() => opened.close())
   const metrics = createRegistry()

@@ -4,6 +4,9 @@ import { join, resolve } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** What was learned from the refusals of model servers, for the service and for `cairn doctor`. */
+export const learnedFactsFile = (dataDir: string): string => join(dataDir, 'model-servers.json')
+
 export const DEFAULT_PORT = 8787
 export const DEFAULT_HOST = '127.0.0.1'
 

@@ -1,6 +1,7 @@
 /** The arguments of a call: as written by the model, as passed to the tool, and as recorded. */
 import { REDACTED, type Redact } from '@cairn/log'
-import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
+import { readArguments } from '@cairn/models'
+import { asError } from '@cairn/protocol'
 import type { z } from 'zod'
 import { argumentsHash, definedCallHash } from './canonical-json.ts'
 import type { Call } from './call.ts'
@@ -15,24 +16,10 @@ export type Recorded = { raw: Record<string, unknown>; corrections?: readonly st
 export type Accepted = Recorded & { args: Record<string, unknown>; hash: string }
 type Parsed = Accepted | { raw: Record<string, unknown>; problem: string }
 
-/** Parses the arguments as the model wrote them. */
+/** Reads the arguments as the model wrote them. */
 export function parseObject(text: string): { raw: Record<string, unknown>; problem?: string } {
-  let value: unknown
-  try {
-    // Some models send an empty text or null instead of empty arguments, or JSON within JSON.
-    value = text.trim() === '' ? {} : (JSON.parse(text) ?? {})
-    if (typeof value === 'string' && value.trimStart().startsWith('{')) value = JSON.parse(value)
-  } catch (error) {
-    return { raw: {}, problem: `they are not JSON (${asError(error).message})` }
-  }
-  if (nestsTooDeep(value)) return { raw: {}, problem: `they are nested deeper than ${MAX_DEPTH} levels` }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return { raw: value as Record<string, unknown> }
-  return {
-    raw: {},
-    problem:
-      'they must be a JSON object, not ' + `${Array.isArray(value) ? 'an array' : `a ${typeof value}`}`,
-  }
+  const read = readArguments(text)
+  return 'problem' in read ? { raw: {}, problem: read.problem } : { raw: read.value }
 }
 
 /**

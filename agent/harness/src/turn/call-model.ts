@@ -4,12 +4,14 @@
  * discard them.
  */
 import { CommitRefused } from '@cairn/log'
-import { asError, type EventDraft } from '@cairn/protocol'
+import { asError, type EventData, type EventDraft } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '@cairn/models/backoff'
 import { sleep } from '@cairn/models/clock'
 import type { Turn } from './capability.ts'
 import { LeaseLost } from './lease.ts'
 import {
+  acceptableTools,
+  MAX_LESSONS,
   type ModelAnswer,
   type ModelChunk,
   ModelError,
@@ -24,6 +26,7 @@ import { writeDeltas } from './deltas.ts'
 import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../events.ts'
 import type { Reminder } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
+import { workspaceMask } from '../tools/workspace-mask.ts'
 
 export type IterationCall = {
   turn_id: string
@@ -41,7 +44,8 @@ export type IterationCall = {
 export async function callModel(turn: Turn, call: IterationCall): Promise<ModelError | null> {
   const { log, lease, clock, limits } = turn
   let before = call.before
-  for (let attempt = 0; ; attempt++) {
+  let lessons: ModelError['learned'][] = []
+  for (let attempt = 0, retries = 0; ; attempt++) {
     // The crashed runner, or the previous attempt, may have shown chunks that no response will follow.
     const reset =
       log.position().turn.requested && (await hasDeltas(turn))
@@ -53,6 +57,7 @@ export async function callModel(turn: Turn, call: IterationCall): Promise<ModelE
       iteration_index: call.iteration_index,
       attempt,
       ...(call.tools.length === 0 ? { tools_disabled: true } : {}),
+      ...serverNews(turn, call, lessons.at(-1)),
     })
     if (!(await begin(turn, [...before, request, ...reset], call.model))) return null
     before = []
@@ -62,14 +67,45 @@ export async function callModel(turn: Turn, call: IterationCall): Promise<ModelE
     } catch (error) {
       lease.signal.throwIfAborted()
       if (!(error instanceof ModelError)) throw error
-      if (!error.retryable || attempt >= limits.llm_retries) return error
+      if (error.learned.length > 0 && lessons.length < MAX_LESSONS) {
+        lessons = [...lessons, error.learned]
+        turn.report('info', 'learned from a refusal of the model server', { error: error.message })
+        continue
+      }
+      if (!error.retryable || retries >= limits.llm_retries) return error
       turn.report('warn', 'model call failed, will retry', {
         attempt,
         category: error.category,
         error: error.message,
       })
-      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, turn.random(), error.retryAfterMs), lease.signal)
+      const waitMs = backoffMs(MODEL_BACKOFF, retries++, turn.random(), error.retryAfterMs)
+      await sleep(clock, waitMs, lease.signal)
     }
+  }
+}
+
+/**
+ * What the log states about the model server: facts that the last refusal showed, and the tools that it does
+ * not accept, at the start of a turn and after such a refusal.
+ */
+function serverNews(
+  turn: Turn,
+  { model, tools, iteration_index }: IterationCall,
+  learned: ModelError['learned'] | undefined,
+): Pick<EventData<'llm.request'>, 'learned' | 'omitted_tools'> {
+  if (iteration_index > 0 && learned === undefined) return {}
+  const { omitted } = acceptableTools(tools, turn.models.resolve(model).serverProfile())
+  return {
+    ...(learned === undefined
+      ? {}
+      : {
+          learned: learned.map(({ fact, value, reason }) => ({
+            fact,
+            value: Array.isArray(value) ? [...value] : value,
+            reason: workspaceMask(turn.workspace).mask(reason),
+          })),
+        }),
+    ...(omitted.length > 0 ? { omitted_tools: [...omitted] } : {}),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Runs the calls of a turn in the turn's context. */
 import { CommitRefused, REDACTED, type RowChange } from '@cairn/log'
+import { findToolName } from '@cairn/models'
 import { findOpenGate } from '@cairn/sessions'
 import { openGates } from '../governance/open-gates.ts'
 import { type CallSteps, NO_STEPS } from '../tools/call-steps.ts'
@@ -17,7 +18,8 @@ import { workspaceMask } from '../tools/workspace-mask.ts'
 type Again = Promise<boolean>
 type Calls = Extract<Step, { do: 'run' }>['calls']
 
-export async function runAnswer(turn: Turn, calls: Calls): Again {
+export async function runAnswer(turn: Turn, written: Calls): Again {
+  const calls = nameKnownTools(turn, written)
   const deps = { ...callDeps(turn, stepsOf(turn)), ...(await findCalled(turn, calls)) }
   const isLost = (call: Calls[number]): boolean =>
     call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
@@ -46,6 +48,12 @@ export async function runAnswer(turn: Turn, calls: Calls): Again {
       .map(call => ({ ...call, arguments: turn.written.get(call.tool_call_id) ?? call.arguments })),
   )
   return true
+}
+
+/** A name that means a tool of the turn becomes its name, so that the log records what runs. */
+function nameKnownTools({ tools }: Turn, calls: Calls): Calls {
+  const known = tools().map(tool => tool.name)
+  return calls.map(call => ({ ...call, name: findToolName(call.name, known) ?? call.name }))
 }
 
 /**

@@ -10,8 +10,8 @@ type Json = Record<string, unknown>
 export type ReadArguments = { value: Json; repaired: boolean } | { problem: string }
 
 export function readArguments(text: string): ReadArguments {
-  // Some models send an empty text instead of empty arguments.
-  if (text.trim() === '') return { value: {}, repaired: true }
+  // Some models send an empty text or null instead of empty arguments.
+  if (text.trim() === '' || text.trim() === 'null') return { value: {}, repaired: true }
   let value: unknown
   let repaired = false
   try {
@@ -26,7 +26,7 @@ export function readArguments(text: string): ReadArguments {
   if (isObject(value)) return { value, repaired }
   const inner = typeof value === 'string' ? parse(value) : undefined
   if (isObject(inner) && !nestsTooDeep(inner)) return { value: inner, repaired: true }
-  const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
+  const kind = Array.isArray(value) ? 'an array' : `a ${typeof value}`
   return { problem: `they must be a JSON object, not ${kind}` }
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { def } from './define.ts'
 import { join, quote, plural, secondsText, usageText, formatTokens, oneLine } from './event-text.ts'
 import { id, json, count, seconds, turnOptional, eventId } from './fields.ts'
-import { ChannelSource, Attachment, Image, AssistantMessage, Answer } from './shapes.ts'
+import { ChannelSource, Attachment, Image, AssistantMessage, Answer, LearnedFact } from './shapes.ts'
 
 /** Position of an event in its turn: one turn_id per user turn, iterations counted from 0 within it. */
 const turn = { turn_id: id, iteration_index: count }
@@ -81,6 +81,14 @@ export const CONVERSATION_EVENTS = {
         ...turn,
         attempt: count.optional(),
         tools_disabled: z.boolean().optional(),
+        learned: z
+          .array(LearnedFact)
+          .optional()
+          .describe('what the refusal of the previous attempt showed about the model server'),
+        omitted_tools: z
+          .array(z.string())
+          .optional()
+          .describe('tools that the model server does not accept; stated when they change in a turn'),
       },
       worker: true,
       summary: d =>
@@ -89,6 +97,8 @@ export const CONVERSATION_EVENTS = {
           `iteration ${d.iteration_index}`,
           d.attempt !== undefined && d.attempt > 0 && `attempt ${d.attempt + 1}`,
           d.tools_disabled && 'no tools',
+          d.learned && `learned ${d.learned.map(one => one.fact).join(', ')}`,
+          d.omitted_tools && `without ${oneLine(d.omitted_tools.join(', '), 120)}`,
         ),
     },
   ),

@@ -20,6 +20,11 @@ export const AssistantMessage = z.strictObject({
     .optional()
     .describe("the provider's own reasoning blocks, sent back verbatim on the next call"),
 })
+export const LearnedFact = z.strictObject({
+  fact: z.string().describe('key of the server profile, as in models.catalog.<model>.server'),
+  value: z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]),
+  reason: z.string().describe('the words of the refusal, cut'),
+})
 export const ChannelSource = z.strictObject({
   platform: z.string(),
   chat_id: z.string(),

@@ -181,6 +181,8 @@ const mark = (conversation: Conversation, callId: string, change: Partial<OpenCa
 
 const call = (conversation: Conversation, { id, created_at, data }: EventOf<'tool.call'>): Conversation =>
   mark(conversation, data.tool_call_id, {
+    // A tool runs under its own name, also if the model wrote it with blanks or in another case.
+    name: data.name,
     state: data.name === WAIT_TOOL || data.name === BLOCK_TOOL ? 'waiting' : 'called',
     call_event_id: id,
     called_at: created_at,

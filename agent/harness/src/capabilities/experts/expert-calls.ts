@@ -4,6 +4,7 @@
  * names them in full.
  */
 import { asError, clip, findPattern } from '@cairn/protocol'
+import { findToolName } from '@cairn/models'
 import type { Clock } from '@cairn/models/clock'
 import { decideGate } from '../../governance/decide.ts'
 import { parseArguments } from '../../tools/arguments.ts'
@@ -58,7 +59,11 @@ export async function callForExpert(deps: ExpertCallDeps, call: Call): Promise<E
       error: clip(typeof error === 'string' ? error : 'failed', ERROR_CHARS),
     }
   }
-  const tool = deps.tools.find(({ name }) => name === call.name)
+  const called = findToolName(
+    call.name,
+    deps.tools.map(({ name }) => name),
+  )
+  const tool = deps.tools.find(({ name }) => name === called)
   if (tool === undefined)
     return refuse(
       unknownTool(
