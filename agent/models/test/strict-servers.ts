@@ -523,6 +523,88 @@ export const STRICT_SERVERS: Readonly<Record<string, StrictServer>> = {
   },
 }
 
+/** A server that enforces each fact of a profile. */
+export function serverWith(facts: {
+  vision: boolean
+  max_images: number | null
+  strict_roles: boolean
+  system_role: string
+  empty_call_content: string
+  tool_name_pattern: string
+  tool_id_pattern: string
+  max_tools: number | null
+  max_description: number | null
+  keeps_reasoning: string
+  thought_signatures: boolean
+  max_tokens_field: string
+  omitted_fields: readonly string[]
+  omitted_keywords: readonly string[]
+}): StrictServer {
+  const refused = openai('refused')
+  const other = facts.max_tokens_field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+  return {
+    checks: [
+      wellFormed,
+      schemas,
+      names(new RegExp(facts.tool_name_pattern), () => refused),
+      ids(new RegExp(facts.tool_id_pattern), () => refused),
+      ...(facts.vision ? [] : [noImages(() => refused)]),
+      ...(facts.max_images === null ? [] : [fewImages(facts.max_images)]),
+      ...(facts.strict_roles ? [alternating(refused), mistralOrder] : []),
+      ...(facts.system_role === 'user' ? [noSystem] : []),
+      ...(facts.empty_call_content === 'empty' ? [textContent] : []),
+      ...(facts.max_tools === null ? [] : [count(facts.max_tools)]),
+      ...(facts.max_description === null ? [] : [descriptions(facts.max_description)]),
+      ...(facts.keeps_reasoning === 'all' ? [allReasoning(() => refused)] : []),
+      ...(facts.keeps_reasoning === 'none'
+        ? [onlyFields([...MESSAGE_FIELDS, 'reasoning_details', 'extra_content'], () => refused)]
+        : []),
+      ...(facts.thought_signatures ? [signed] : []),
+      ...[other, ...facts.omitted_fields].map(field => noField(field, refused)),
+      ...facts.omitted_keywords.map(keyword),
+    ],
+  }
+}
+
+/** Anthropic's rules of messages. */
+export function anthropicRejection(body: Json): string | null {
+  const messages = body['messages'] as { role: string; content: Json[] }[]
+  if (messages[0]?.role !== 'user' || messages.at(-1)?.role !== 'user') return 'must begin and end with user'
+  const used = new Set<string>()
+  let open: string[] = []
+  for (const [index, { role, content }] of messages.entries()) {
+    if (messages[index - 1]?.role === role) return `roles must alternate (${index})`
+    if (content.length === 0) return `messages.${index} is empty`
+    const results = content
+      .filter(block => block['type'] === 'tool_result')
+      .map(block => block['tool_use_id'])
+    if (JSON.stringify([...results].toSorted()) !== JSON.stringify([...open].toSorted()))
+      return `tool_use without its tool_result (${index})`
+    if (content.findLastIndex(block => block['type'] === 'tool_result') >= results.length)
+      return `tool_result after other blocks (${index})`
+    open = []
+    for (const block of content) {
+      const { type, text, content: inner, id, name, input } = block
+      if (type === 'text' && String(text).trim() === '') return 'text content blocks must be non-empty'
+      if (type === 'text' && !String(text).isWellFormed()) return 'not valid Unicode'
+      if (type === 'tool_result' && String(inner).trim() === '') return 'an empty tool_result'
+      if (type !== 'tool_use') continue
+      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(id))) return `tool_use.id ${String(id)}`
+      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(name))) return `tool_use.name ${String(name)}`
+      if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'tool_use.input'
+      if (used.has(String(id))) return 'tool_use ids must be unique'
+      used.add(String(id))
+      open.push(String(id))
+    }
+  }
+  const tools = (body['tools'] ?? []) as { name: string; input_schema: Json }[]
+  if (new Set(tools.map(({ name }) => name)).size !== tools.length) return 'tools: Tool names must be unique.'
+  const bad = tools.find(
+    ({ input_schema: { type, anyOf, oneOf, allOf } }) => type !== 'object' || anyOf || oneOf || allOf,
+  )
+  return bad === undefined ? null : `tools.${bad.name}.input_schema`
+}
+
 export const rejectionOf = (server: StrictServer, body: Json): Rejection | null => {
   for (const check of server.checks) {
     const rejection = check(body)

@@ -22,7 +22,10 @@ export type ServerProfiles = {
   of(model: string): ServerProfile
   /** The same, fact by fact. */
   explain(model: string): ProfileFact[]
-  /** Remembers what a refusal showed; returns the facts that are new. */
+  /**
+   * Remembers what a refusal showed. Returns all facts of the change, also those that a call beside this one
+   * has learned meanwhile.
+   */
   learn(model: string, change: Partial<ServerProfile>, reason: string): LearnedFact[]
 }
 
@@ -45,24 +48,22 @@ export function createServerProfiles(options: ServerProfilesOptions): ServerProf
     )
   const of = (model: string): ServerProfile => {
     const stated = { ...base, ...statedFor(model) }
-    const learned = options.facts.of(scope(model)).map(({ fact, value }) => {
-      const before = stated[fact]
-      // A list only grows: what the catalogue leaves out stays left out.
-      const both = Array.isArray(before) && Array.isArray(value) ? [...new Set([...before, ...value])] : value
-      return [fact, both] as const
-    })
+    const learned = options.facts
+      .of(scope(model))
+      .map(({ fact, value }) => [fact, joinLists(stated[fact], value)] as const)
     return { ...stated, ...Object.fromEntries(learned) }
   }
   return {
     of,
     explain(model) {
+      const inForce = of(model)
       const stated = statedFor(model)
       const learned = options.facts.of(scope(model))
       return (Object.keys(base) as (keyof ServerProfile)[]).map(fact => {
         const lesson = learned.findLast(one => one.fact === fact)
         if (lesson) {
-          const { value, reason, learned_at } = lesson
-          return { fact, value, source: 'learned', reason, learned_at }
+          const { reason, learned_at } = lesson
+          return { fact, value: inForce[fact], source: 'learned', reason, learned_at }
         }
         if (stated[fact] !== undefined) return { fact, value: stated[fact], source: 'catalogue' }
         const value = base[fact]
@@ -72,13 +73,19 @@ export function createServerProfiles(options: ServerProfilesOptions): ServerProf
     },
     learn(model, change, reason) {
       const before = of(model)
-      const news = (Object.entries(change) as [keyof ServerProfile, LearnedFact['value']][]).filter(
-        ([fact, value]) => JSON.stringify(before[fact]) !== JSON.stringify(value),
+      const lessons = (Object.entries(change) as [keyof ServerProfile, LearnedFact['value']][]).map(
+        ([fact, value]) => ({ fact, value: joinLists(before[fact], value), reason }),
       )
-      return options.facts.add(
+      options.facts.add(
         scope(model),
-        news.map(([fact, value]) => ({ fact, value, reason })),
+        lessons.filter(({ fact, value }) => JSON.stringify(before[fact]) !== JSON.stringify(value)),
       )
+      const inForce = options.facts.of(scope(model))
+      return lessons.flatMap(({ fact }) => inForce.filter(one => one.fact === fact))
     },
   }
 }
+
+/** A list only grows: what the catalogue or another call leaves out stays left out. */
+const joinLists = (before: LearnedFact['value'], value: LearnedFact['value']): LearnedFact['value'] =>
+  Array.isArray(before) && Array.isArray(value) ? [...new Set([...before, ...value])] : value

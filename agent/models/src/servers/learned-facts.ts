@@ -35,7 +35,7 @@ type StoredFact = FactScope & LearnedFact
 export type LearnedFacts = {
   /** At most one per fact: the newest. */
   of(scope: FactScope): LearnedFact[]
-  add(scope: FactScope, facts: readonly Omit<LearnedFact, 'learned_at'>[]): LearnedFact[]
+  add(scope: FactScope, facts: readonly Omit<LearnedFact, 'learned_at'>[]): void
 }
 
 export type LearnedFactsOptions = {
@@ -65,10 +65,9 @@ export function createLearnedFacts({
           now() - Date.parse(one.learned_at) < MAX_AGE_MS,
       ),
     add(scope, lessons) {
-      if (lessons.length === 0) return []
+      if (lessons.length === 0) return
       const learned_at = new Date(now()).toISOString()
-      const added = lessons.map(lesson => ({ ...lesson, learned_at }))
-      const stored = added.map(one => ({ ...scope, ...one }))
+      const stored = lessons.map(lesson => ({ ...scope, ...lesson, learned_at }))
       const merge = (known: readonly StoredFact[]): StoredFact[] => [
         ...known.filter(one => !stored.some(other => isSame(one, other))),
         ...stored,
@@ -76,7 +75,6 @@ export function createLearnedFacts({
       facts = merge(facts)
       // Other processes write the same file: what they added stays.
       if (file !== undefined) writeFacts(file, merge(readFacts(file, report)), report)
-      return added
     },
   }
 }

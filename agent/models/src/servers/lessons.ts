@@ -27,9 +27,12 @@ export function lessonOf(refusal: Refusal, sent: SentRequestFacts): Lesson | nul
 }
 
 const changes = (lesson: Lesson, profile: ServerProfile): boolean =>
-  (Object.keys(lesson) as (keyof ServerProfile)[]).some(
-    fact => JSON.stringify(lesson[fact]) !== JSON.stringify(profile[fact]),
-  )
+  (Object.keys(lesson) as (keyof ServerProfile)[]).some(fact => {
+    const [before, after] = [profile[fact], lesson[fact]]
+    return Array.isArray(before) && Array.isArray(after)
+      ? after.some(one => !before.includes(one))
+      : before !== after
+  })
 
 const OVERFLOW =
   /context.?(length|window|size)|(maximum|max) (context|prompt)|prompt is too long|too many (input )?tokens/i
@@ -226,24 +229,20 @@ const REFUSED =
 
 /** Whatever optional field the refusal names is left out. Required fields and the tools have their own rules. */
 const anyField: Rule = ({ param, text }, { fields, callFields, reasoningFields, profile }) => {
-  const names = [...Object.keys(fields), ...callFields, ...reasoningFields]
+  const own = Object.keys(fields).filter(name => name !== 'stream')
+  const inner = [...callFields, ...reasoningFields]
   const path = param.split(/[.[\]]+/)
   const named =
-    names.find(name => name === param) ??
-    names.find(name => path.includes(name)) ??
-    names.find(name => name !== 'stream' && isNamed(name, text)) ??
-    (names.includes('stream') &&
-    /stream(ing)?['"`]? (is |mode )?(not|un)\s?(supported|available|allowed)|not support (stream\b|streaming)/i.test(
-      text,
-    )
-      ? 'stream'
-      : undefined)
-  if (named === undefined || (param === '' && !REFUSED.test(text))) return null
-  return { omitted_fields: [...profile.omitted_fields, named] }
+    [...own, ...inner, 'stream'].find(name => name === param || path.includes(name)) ??
+    own.find(name => new RegExp(`(?<![\\w.])${name}(?!\\w)`, 'i').test(text)) ??
+    inner.find(name => new RegExp(`(?<!\\w)${name}(?!\\w)`).test(text)) ??
+    (NO_STREAM.test(text) ? 'stream' : undefined)
+  if (named === undefined || (named === 'stream' && !('stream' in fields))) return null
+  return param === '' && !REFUSED.test(text) ? null : { omitted_fields: [...profile.omitted_fields, named] }
 }
 
-const isNamed = (name: string, text: string): boolean =>
-  new RegExp(`(?<![\\w.])${name}(?!\\w)`, 'i').test(text)
+const NO_STREAM =
+  /stream(ing)?['"`]? (is |mode )?(not|un)\s?(supported|available|allowed)|not support (stream\b|streaming)/i
 
 const LENGTH_RULES: readonly Rule[] = [toolLesson, maxTokens]
 const RULES: readonly Rule[] = [
