@@ -8,6 +8,7 @@ import { acceptableSchema } from './tool-schemas.ts'
 
 test.each<[string, unknown]>([
   ['', {}],
+  ['null', {}],
   ['{"a": "x\ny"}', { a: 'x\ny' }],
   ['{"a": "\u0001\t\\"\n"}', { a: '\u0001\t"\n' }],
   ['{"a": 1}{"a": 1}', { a: 1 }],
@@ -23,7 +24,7 @@ test.each([
   '{"a": 1}{"a": 2}',
   '{"a": 1} and more',
   '[1]',
-  'null',
+  '[null]',
   '7',
   '"text"',
   '{"a": 1}{"a": 1}{"a": 1}',

@@ -5,15 +5,13 @@ import { sessionResumed } from '../events/lifecycle.ts'
 import { readMission } from '../missions/define.ts'
 import { missionOutOfTime } from '../missions/messages.ts'
 import { composeSchedule } from '../schedule-commands/fire.ts'
-import { isTreeMoved, readTree } from '../tree/commit-tree.ts'
+import { BUSY_TRIES, isTreeMoved, MAX_ATTEMPTS, readTree, revokeLeases } from '../tree/commit-tree.ts'
 import { composeTimeout } from '../tree/delegation.ts'
 import { composeChildEnd, endDescendants } from '../tree/end-tree.ts'
 import { composeStale } from '../tree/stale.ts'
 import { retireTimer } from '../tree/timers.ts'
 import { composeArchive } from './archive.ts'
 import { composeStop } from './stop.ts'
-
-const TRIES = 10
 
 type Fired = Promise<Omit<Commit, 'session_id'>>
 const COMPOSE: Record<TimerKind, (deps: Deps, timer: Timer) => Fired> = {
@@ -34,10 +32,16 @@ export async function fireTimer(deps: Deps, timer: Timer): Promise<void> {
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
       if (error.refusal === 'timer_gone') return
-      if (!(isTreeMoved(error.refusal) || error.refusal === 'wrong_status') || tries >= TRIES) throw error
+      if (!(isTreeMoved(error.refusal) || error.refusal === 'wrong_status') || tries >= MAX_ATTEMPTS)
+        throw error
+      if (tries >= BUSY_TRIES) await revokeLeases(deps, revokedBy(commit))
     }
   }
 }
+
+/** The sessions whose leases the commit revokes. While it is refused, they are revoked without it (isBusy). */
+const revokedBy = ({ also = [] }: Pick<Commit, 'also'>): string[] =>
+  also.flatMap(({ session_id, revoke_lease }) => (revoke_lease === true ? [session_id] : []))
 
 const fireOf = ({ id, claim }: Timer): RowChange => ({ do: 'timer.fire', id, claim })
 

@@ -16,7 +16,8 @@ import { refusedAs } from '../refusals.ts'
 
 /** A session as it was read, with the link to its parent and the open links below it, deepest first. */
 export type TreeSnapshot = { session: SessionRow; link: Link | null; descendants: readonly Link[] }
-const MAX_ATTEMPTS = 20
+/** How often a commit over a tree is composed. */
+export const MAX_ATTEMPTS = 20
 
 /** True if the session's last turn has ended. Its descendants may still be open. */
 export const hasEnded = ({ status }: SessionRow): boolean => status === 'completed' || status === 'failed'
@@ -52,7 +53,8 @@ export async function commitTree(
  */
 export const isBusy = ({ refusal, session }: CommitRefused, tree: TreeSnapshot, attempt: number): boolean =>
   attempt >= BUSY_TRIES || (refusal === 'tree_moved' && session?.id !== tree.session.id)
-const BUSY_TRIES = 3
+/** Attempts before the leases of a busy tree are revoked. */
+export const BUSY_TRIES = 3
 
 export const descendantIds = ({ descendants }: TreeSnapshot): string[] =>
   descendants.map(({ child_id }) => child_id)
