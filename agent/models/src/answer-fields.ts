@@ -1,7 +1,20 @@
 /** Makes single fields of an answer valid for an event, whatever the server sent. */
 import { MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
+import { z } from 'zod'
 
 const REASON_CHARS = 64
+
+/** Some servers send numbers as text. Anything else counts as absent: a number must not cost the answer. */
+export const lenientNumber = z
+  .unknown()
+  .transform(given =>
+    typeof given === 'number'
+      ? given
+      : typeof given === 'string' && /^\d+(\.\d+)?$/.test(given.trim())
+        ? Number(given)
+        : undefined,
+  )
+  .optional()
 
 /** A token count as an integer of at least 0; an invalid one keeps the previous value. */
 export const tokenCount = (given: number | null | undefined, before = 0): number =>

@@ -21,6 +21,8 @@ const MAX_BLOCKS = 4096
  * character escaped.
  */
 export const MAX_EVENT_BYTES = 8 * MIB
+/** Maximum blank characters before an answer: servers send them to keep a connection open. */
+export const MAX_BLANKS = 64 * 1024
 /** Maximum bytes of a stream: each token comes in a frame some seventy times its length. */
 export const MAX_STREAM_BYTES = 256 * MIB
 /** Maximum bytes of an error response; the rest carries no information. */
@@ -59,13 +61,24 @@ export function meterAnswer(site: CallSite): AnswerMeter {
 const LF = 0x0a
 const CR = 0x0d
 
-/** Counts the bytes of a stream; throws for an event or a stream that exceeds its maximum. */
-export function meterStream(site: CallSite): (bytes: Uint8Array) => void {
+export const tooLong = (site: CallSite): ModelError =>
+  tooMuch(site, `an event of the answer is longer than ${MAX_EVENT_BYTES / MIB} MiB`)
+
+export type StreamMeter = {
+  /** Counts the bytes of a stream; throws for an event or a stream that exceeds its maximum. */
+  count(bytes: Uint8Array): void
+  /** An event has ended without a blank line. */
+  endEvent(): void
+}
+
+export function meterStream(site: CallSite): StreamMeter {
   let total = 0
   let event = 0
   let last = LF
   let lineIsEmpty = true
-  return bytes => {
+  return { count, endEvent: () => void (event = 0) }
+
+  function count(bytes: Uint8Array): void {
     total += bytes.length
     // Most chunks are whole events: if one ends with a blank line, the bytes before it do not matter.
     if (bytes.at(-1) === LF && bytes.at(-2) === LF) {
@@ -82,8 +95,7 @@ export function meterStream(site: CallSite): (bytes: Uint8Array) => void {
         } else if (byte !== LF) lineIsEmpty = false
         last = byte
       }
-    if (event > MAX_EVENT_BYTES)
-      throw tooMuch(site, `an event of the answer is longer than ${MAX_EVENT_BYTES / MIB} MiB`)
+    if (event > MAX_EVENT_BYTES) throw tooLong(site)
     if (total > MAX_STREAM_BYTES)
       throw tooMuch(site, `the stream of the answer is longer than ${MAX_STREAM_BYTES / MIB} MiB`)
   }

@@ -6,7 +6,8 @@ import { z } from 'zod'
 import { argumentsText, shortReason, tokenCount } from './answer-fields.ts'
 import { meterAnswer, type AnswerMeter } from './answer-limits.ts'
 import { callIds } from './call-id.ts'
-import { type BlockDelta, Event, KNOWN, type UsageWire } from './anthropic-wire.ts'
+import { type BlockDelta, Event, KNOWN, type UsageWire, WholeMessage } from './anthropic-wire.ts'
+import { isWindowFull, windowFull } from './finish-reason.ts'
 import { invalidAnswer, type CallSite } from './model-errors.ts'
 import type { AnswerInProgress } from './openai-answer.ts'
 import type { AssistantMessageData, ModelAnswer, ModelChunk, ModelRequest } from './provider.ts'
@@ -59,9 +60,14 @@ export function anthropicAnswer(
     },
   }
   return {
+    // Gateways that translate from OpenAI's protocol send its end marker instead of message_stop.
+    end: () => void (gathered.stopped ||= gathered.stopReason !== undefined),
     take(raw) {
+      const isObject = typeof raw === 'object' && raw !== null
+      const whole = isObject && 'content' in raw ? WholeMessage.safeParse(raw) : null
+      if (whole?.success) return takeWhole(gathered, whole.data, where)
       // New event types may appear at any time; ignore them.
-      if (typeof raw === 'object' && raw !== null && 'type' in raw && !KNOWN.has(raw.type)) return
+      if (isObject && 'type' in raw && !KNOWN.has(raw.type)) return
       const parsed = Event.safeParse(raw)
       if (!parsed.success)
         throw invalidAnswer(
@@ -72,6 +78,19 @@ export function anthropicAnswer(
     },
     finish: () => finish(gathered, request, site),
   }
+}
+
+function takeWhole(gathered: Gathered, message: z.infer<typeof WholeMessage>, where: Where): void {
+  takeEvent(gathered, { type: 'message_start', message }, where)
+  message.content.forEach((content_block, index) =>
+    takeEvent(gathered, { type: 'content_block_start', index, content_block }, where),
+  )
+  takeEvent(
+    gathered,
+    { type: 'message_delta', delta: { stop_reason: message.stop_reason ?? 'end_turn' } },
+    where,
+  )
+  takeEvent(gathered, { type: 'message_stop' }, where)
 }
 
 function takeEvent(gathered: Gathered, event: z.infer<typeof Event>, where: Where): void {
@@ -152,6 +171,13 @@ function finish(
     ...(calls.length > 0 && !forced ? { tool_calls: calls } : {}),
     ...(kept.length > 0 ? { reasoning_details: kept } : {}),
   }
+  if (
+    isWindowFull(stopReason ?? '', ordered.map(writtenIn), {
+      calls: calls.length,
+      output_tokens: counts.output,
+    })
+  )
+    throw windowFull(site, stopReason ?? '')
   const reason = STOP_REASONS[stopReason ?? 'end_turn'] ?? shortReason(stopReason ?? 'stop')
   return {
     message,
@@ -170,6 +196,9 @@ function finish(
     finish_reason: forced && reason === 'tool_calls' ? 'stop' : reason,
   }
 }
+
+const writtenIn = (block: Block): string =>
+  block.type === 'text' ? block.text : block.type === 'thinking' ? block.thinking : ''
 
 function meterBlock(meter: AnswerMeter, block: Block): void {
   meter.count('blocks')

@@ -1,9 +1,10 @@
 /** Anthropic's Messages API over its official SDK. */
 import Anthropic, { APIConnectionError, APIError } from '@anthropic-ai/sdk'
-import { meterStream } from './answer-limits.ts'
+import { readAnswerBody } from './answer-body.ts'
 import { anthropicAnswer } from './anthropic-answer.ts'
 import { anthropicBody, anthropicFacts, type AnthropicSettings } from './anthropic-request.ts'
-import { readEvents } from './event-stream.ts'
+import { errorIn, readErrorBody } from './error-body.ts'
+import { END_MARKER } from './event-lines.ts'
 import { fromConnection, fromServer, invalidAnswer, type CallSite } from './model-errors.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
 import type { Fetch } from './plain-fetch.ts'
@@ -11,7 +12,7 @@ import { createServerProfiles, type ServerProfiles } from './servers/effective-p
 import { createLearnedFacts } from './servers/learned-facts.ts'
 import { learnFrom } from './servers/learn.ts'
 import { readRefusal } from './servers/refusal.ts'
-import { createTransport, NO_TIMEOUT_MS, type ProxySettings, readableRefusals } from './transport.ts'
+import { createTransport, NO_TIMEOUT_MS, type ProxySettings, refusedBody, wrapRefusals } from './transport.ts'
 
 export type AnthropicOptions = {
   /** The operator's name of the provider, for messages. */
@@ -54,7 +55,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
-    fetch: readableRefusals(fetch),
+    fetch: wrapRefusals(fetch),
     ...(options.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
   })
 
@@ -64,6 +65,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
       const site: CallSite = {
         provider: options.name,
         model: request.model,
+        baseUrl: options.baseUrl,
         secrets: options.apiKey ? [options.apiKey] : [],
         now,
       }
@@ -73,26 +75,34 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
         reasoning: facts.reasoning ?? false,
         profile: profiles.of(request.model),
       }
-      const count = meterStream(site)
-      const onBytes = (bytes: Uint8Array): void => {
-        count(bytes)
-        onChunk({ type: 'alive' })
-      }
       const answer = anthropicAnswer(request, site, onChunk)
       try {
         const body = anthropicBody(request, settings) as unknown as Anthropic.MessageCreateParamsStreaming
         const response = await client.messages.create(body, { signal }).asResponse()
-        await readEvents(response, onBytes, ({ event, data }) => {
-          if (event === 'error') throw streamError(data, response.headers)
-          if (event !== undefined && event !== 'ping') answer.take(JSON.parse(data))
-          return false
+        const take = (data: unknown, event?: string): void => {
+          const error = event === 'error' ? data : errorIn(data)
+          if (error !== undefined)
+            throw new APIError(undefined, error as object, undefined, response.headers)
+          answer.take(data)
+        }
+        await readAnswerBody(response, site, {
+          onAlive: () => onChunk({ type: 'alive' }),
+          onDocument: take,
+          onEvent({ event, data }) {
+            if (data.trim() === END_MARKER) {
+              answer.end()
+              return true
+            }
+            if (event !== 'ping') take(jsonOrText(data, event), event)
+            return false
+          },
         })
         return answer.finish()
       } catch (thrown) {
         signal.throwIfAborted()
         const error = meaningOf(thrown, site)
         if (!(error instanceof ModelError) || !(thrown instanceof APIError)) throw error
-        const refusal = readRefusal(thrown.status, thrown.error, thrown.message)
+        const refusal = readRefusal(thrown.status, refusedBody(thrown))
         throw learnFrom(profiles, site, error, refusal, () => anthropicFacts(request, settings))
       }
     },
@@ -104,12 +114,10 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   if (thrown instanceof ModelError) return thrown
   if (thrown instanceof APIConnectionError) return fromConnection(thrown, site)
   if (thrown instanceof APIError) {
-    const { status, headers, type } = thrown
-    const message = serverMessage(thrown.error) ?? thrown.message
+    const { status, headers } = thrown
     return fromServer(
       {
-        kinds: type ? [type] : [],
-        message,
+        ...readErrorBody(refusedBody(thrown)),
         ...(status === undefined ? {} : { status }),
         ...(headers ? { headers } : {}),
         cause: thrown,
@@ -124,25 +132,12 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   return thrown
 }
 
-/** A server error in the middle of a stream. */
-function streamError(data: string, headers: Headers): APIError {
-  let body: unknown
+/** The data of an error event may be a sentence. */
+function jsonOrText(data: string, event: string | undefined): unknown {
   try {
-    body = JSON.parse(data)
-  } catch {
-    body = data
+    return JSON.parse(data)
+  } catch (error) {
+    if (event === 'error') return data
+    throw error
   }
-  const { type } = ((body as { error?: unknown } | null)?.error ?? {}) as { type?: Anthropic.ErrorType }
-  return new APIError(undefined, body as object, undefined, headers, type)
-}
-
-/** The body is `{type: "error", error: {type, message}}`. */
-function serverMessage(body: unknown): string | undefined {
-  const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
-  return typeof error === 'object' &&
-    error !== null &&
-    'message' in error &&
-    typeof error.message === 'string'
-    ? error.message
-    : undefined
 }

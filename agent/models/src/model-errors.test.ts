@@ -8,7 +8,13 @@ import {
 } from './model-errors.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00Z')
-const site: CallSite = { provider: 'openai', model: 'gpt-x', secrets: ['sk-secret-1'], now: () => NOW }
+const site: CallSite = {
+  provider: 'openai',
+  model: 'gpt-x',
+  baseUrl: 'http://model.test/v1',
+  secrets: ['sk-secret-1'],
+  now: () => NOW,
+}
 const failure = (status: number | undefined, message = 'no', ...kinds: string[]): ServerFailure => ({
   ...(status === undefined ? {} : { status }),
   message,

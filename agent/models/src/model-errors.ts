@@ -3,52 +3,62 @@
  * (contract 7).
  */
 import { asError } from '@cairn/protocol'
+import type { ErrorBody } from './error-body.ts'
 import { ModelError, type ModelErrorCategory } from './provider.ts'
+import { isOverflow, isUnexplained, mustShrink } from './refusal-meaning.ts'
 
 /** A failure as reported by the server; `status` is absent if it came inside a started answer. */
-export type ServerFailure = {
-  status?: number
-  /** The server's names of the error: OpenAI's `code` and `type`, Anthropic's `error.type`. */
-  kinds: readonly string[]
-  message: string
-  headers?: Headers
-  cause?: unknown
-}
+export type ServerFailure = Pick<ErrorBody, 'kinds' | 'message'> &
+  Partial<Pick<ErrorBody, 'param' | 'retryAfterMs'>> & {
+    status?: number
+    headers?: Headers
+    cause?: unknown
+  }
 
 /** The caller, for the message, and the secrets to remove from it. */
-export type CallSite = { provider: string; model: string; secrets: readonly string[]; now: () => number }
+export type CallSite = {
+  provider: string
+  model: string
+  baseUrl: string
+  secrets: readonly string[]
+  now: () => number
+}
 
-type Meaning = { category: ModelErrorCategory; retryable: boolean }
+type Meaning = { category: ModelErrorCategory; retryable: boolean; unexplained?: boolean }
 
-const OVERFLOW_KINDS = new Set([
-  'context_length_exceeded',
-  'exceed_context_size_error',
-  'request_too_large',
-  'string_above_max_length',
-])
-const OVERFLOW_WORDS =
-  /context (length|window|size)|maximum (context|prompt) length|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|exceeds? the (model's )?(max|context)/i
 /** Waiting does not help: the account has no credit. */
 const QUOTA_KINDS = new Set([
   'insufficient_quota',
+  'exceeded_current_quota_error',
+  'insufficient_balance',
   'billing_error',
   'billing_hard_limit_reached',
   'billing_not_active',
+  'Arrearage',
 ])
+/** Google answers 400 to an invalid key. */
+const KEY_KINDS = new Set(['API_KEY_INVALID', 'invalid_api_key', 'InvalidApiKey'])
 
 const KINDS: Record<string, Meaning> = {
   overloaded_error: { category: 'provider_error', retryable: true },
   api_error: { category: 'provider_error', retryable: true },
   server_error: { category: 'provider_error', retryable: true },
+  UNAVAILABLE: { category: 'provider_error', retryable: true },
+  INTERNAL: { category: 'provider_error', retryable: true },
   timeout_error: { category: 'timeout', retryable: true },
+  DEADLINE_EXCEEDED: { category: 'timeout', retryable: true },
   rate_limit_error: { category: 'rate_limit', retryable: true },
   rate_limit_exceeded: { category: 'rate_limit', retryable: true },
+  RESOURCE_EXHAUSTED: { category: 'rate_limit', retryable: true },
+  throttlingException: { category: 'rate_limit', retryable: true },
+  ThrottlingException: { category: 'rate_limit', retryable: true },
   authentication_error: { category: 'auth_failed', retryable: false },
   permission_error: { category: 'auth_failed', retryable: false },
   invalid_api_key: { category: 'auth_failed', retryable: false },
   not_found_error: { category: 'configuration', retryable: false },
   model_not_found: { category: 'configuration', retryable: false },
   invalid_request_error: { category: 'provider_error', retryable: false },
+  INVALID_ARGUMENT: { category: 'provider_error', retryable: false },
 }
 
 const STATUSES: Record<number, Meaning> = {
@@ -62,39 +72,57 @@ const STATUSES: Record<number, Meaning> = {
   425: { category: 'provider_error', retryable: true },
   429: { category: 'rate_limit', retryable: true },
 }
+/** Statuses of a refusal whose meaning is another one, whatever its text says. */
+const CLEAR_STATUSES = new Set([401, 402, 403, 404, 408, 409, 425, 429, 503, 504, 529])
+/** Statuses of a request that the server does not accept as it is. */
+const REFUSED_STATUSES = new Set([400, 413, 422])
 
-function meaningOf({ status, kinds, message }: ServerFailure): Meaning {
-  if (kinds.some(kind => QUOTA_KINDS.has(kind))) return { category: 'rate_limit', retryable: false }
-  const maySayOverflow =
-    status === undefined || status === 400 || status === 413 || status === 422 || status === 500
-  if (maySayOverflow && (kinds.some(kind => OVERFLOW_KINDS.has(kind)) || OVERFLOW_WORDS.test(message)))
-    return { category: 'context_overflow', retryable: false }
+function meaningOf(failure: ServerFailure): Meaning {
+  const { kinds } = failure
   // An error inside a response stream has no HTTP status; some servers send it as a number.
-  const inBand = status ?? kinds.map(Number).find(kind => kind >= 400 && kind < 600)
-  if (inBand !== undefined) {
-    return STATUSES[inBand] ?? { category: 'provider_error', retryable: inBand >= 500 }
-  }
-  for (const kind of kinds) {
-    const known = KINDS[kind]
-    if (known) return known
-  }
-  return { category: 'provider_error', retryable: true }
+  const status = failure.status ?? kinds.map(Number).find(kind => kind >= 400 && kind < 600)
+  if (kinds.some(kind => QUOTA_KINDS.has(kind))) return { category: 'rate_limit', retryable: false }
+  if (kinds.some(kind => KEY_KINDS.has(kind))) return { category: 'auth_failed', retryable: false }
+  const overflow: Meaning = { category: 'context_overflow', retryable: false }
+  if (status === 429 && mustShrink(failure)) return overflow
+  if (!(status !== undefined && CLEAR_STATUSES.has(status)) && isOverflow(failure)) return overflow
+  const known =
+    status === undefined
+      ? kinds.map(kind => KINDS[kind]).find(meaning => meaning !== undefined)
+      : (STATUSES[status] ?? { category: 'provider_error', retryable: status >= 500 })
+  const meaning = known ?? { category: 'provider_error', retryable: true }
+  const isRefusal = status === undefined ? known?.retryable === false : REFUSED_STATUSES.has(status)
+  return meaning.category === 'provider_error' && isRefusal && isUnexplained(failure)
+    ? { ...meaning, unexplained: true }
+    : meaning
+}
+
+/** What the person can check. */
+const HINTS: Partial<Record<ModelErrorCategory, string>> = {
+  auth_failed: ' (check the API key)',
+  configuration: ' (check the model name and base_url)',
 }
 
 /** Converts the server's error to the error that the turn handles. */
 export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
-  const { category, retryable } = meaningOf(failure)
+  const { status, kinds, message, param = null, headers } = failure
+  const { category, retryable, unexplained = false } = meaningOf(failure)
   const hint =
-    category === 'auth_failed'
-      ? ' (check the API key)'
-      : category === 'configuration'
-        ? ' (check the model name and base_url)'
-        : ''
-  return new ModelError(category, say(site, `${failure.status ?? 'mid-answer'}: ${failure.message}${hint}`), {
-    retryable,
-    retryAfterMs: failure.headers ? retryAfterMs(failure.headers, site.now()) : null,
-    cause: failure.cause,
-  })
+    category === 'rate_limit' && !retryable
+      ? ' (check the credit and the limits of the account)'
+      : (HINTS[category] ?? '')
+  const told = headers ? retryAfterMs(headers, site.now()) : null
+  return new ModelError(
+    category,
+    say(site, `${status ?? 'mid-answer'}: ${message === '' ? 'no reason given' : message}${hint}`),
+    {
+      retryable,
+      unexplained,
+      refusal: { kinds, message, param },
+      retryAfterMs: told ?? failure.retryAfterMs ?? null,
+      cause: failure.cause,
+    },
+  )
 }
 
 const CERTIFICATE = /^(CERT_|ERR_TLS|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_(GET|VERIFY))/

@@ -1,8 +1,8 @@
 /**
  * Assembles the chunks of OpenAI's chat-completion stream into one answer. Many servers deviate from the
- * protocol; tolerated are: a whole `message` instead of deltas, tool calls without index or id, arguments as
- * an object, content as parts, reasoning under three names, usage in four places, and `stop` although calls
- * were made.
+ * protocol; tolerated are: a whole `message` instead of deltas or after them, a choice with any index, tool
+ * calls without index or id, arguments as an object, content as parts, reasoning under three names, usage in
+ * four places, `stop` although calls were made, and an end marker without any finish reason.
  */
 import { nestsTooDeep } from '@cairn/protocol'
 import { z } from 'zod'
@@ -10,8 +10,10 @@ import { shortReason } from './answer-fields.ts'
 import { meterAnswer, type AnswerMeter } from './answer-limits.ts'
 import { callIds } from './call-id.ts'
 import { jsonWithin } from './json-answer.ts'
-import { invalidAnswer, type CallSite } from './model-errors.ts'
-import { addDetail, addFragment, type Call, detailText } from './openai-fragments.ts'
+import { invalidAnswer, say, type CallSite } from './model-errors.ts'
+import { FAILED_REASONS, isWindowFull, settledReason, windowFull } from './finish-reason.ts'
+import { isOpen } from './json-state.ts'
+import { addDetail, addFragment, type Call, detailText, joinCalls } from './openai-fragments.ts'
 import { REASONING_FORMAT } from './openai-request.ts'
 import { Chunk, type Delta, readUsage } from './openai-wire.ts'
 import { plainChunk } from './plain-chunk.ts'
@@ -27,6 +29,8 @@ import {
 export type AnswerInProgress = {
   /** Takes one chunk, or a whole completion; throws ModelError for anything else. */
   take(chunk: unknown): void
+  /** The server has marked the end of its stream. */
+  end(): void
   /** Returns the answer; throws ModelError if the stream ended early. */
   finish(): ModelAnswer
 }
@@ -37,6 +41,11 @@ type Gathered = {
   text: string
   reasoning: string
   refused: boolean
+  /** A choice has come. */
+  hasChoice: boolean
+  /** Its content came in deltas. */
+  hasDelta: boolean
+  isEnded: boolean
   finishReason: string | undefined
   usage: Usage
   calls: Call[]
@@ -47,19 +56,29 @@ type Gathered = {
   extra: Record<string, unknown>
 }
 
-type Where = { site: CallSite; meter: AnswerMeter; onChunk: (chunk: ModelChunk) => void }
+type Where = {
+  site: CallSite
+  meter: AnswerMeter
+  /** Names of the offered tools. */
+  offered: readonly string[]
+  onChunk: (chunk: ModelChunk) => void
+}
 
 export function openAIAnswer(
   request: ModelRequest,
   site: CallSite,
   onChunk: (chunk: ModelChunk) => void,
 ): AnswerInProgress {
-  const where: Where = { site, meter: meterAnswer(site), onChunk }
+  const offered = request.tools.map(tool => tool.name)
+  const where: Where = { site, meter: meterAnswer(site), offered, onChunk }
   const gathered: Gathered = {
     model: request.model,
     text: '',
     reasoning: '',
     refused: false,
+    hasChoice: false,
+    hasDelta: false,
+    isEnded: false,
     finishReason: undefined,
     usage: { input_tokens: 0, output_tokens: 0, reasoning_tokens: 0, cache_read_tokens: 0 },
     calls: [],
@@ -68,7 +87,10 @@ export function openAIAnswer(
     extra: {},
   }
   return {
-    take: raw => takeChunk(gathered, raw, where),
+    take: raw => {
+      if (raw !== null) takeChunk(gathered, raw, where)
+    },
+    end: () => void (gathered.isEnded = true),
     finish: () => finish(gathered, request, site),
   }
 }
@@ -77,6 +99,8 @@ function takeChunk(gathered: Gathered, raw: unknown, where: Where): void {
   const piece = plainChunk(raw)
   if (piece !== null) {
     if (piece.model) gathered.model = piece.model
+    gathered.hasChoice = true
+    gathered.hasDelta ||= piece.text !== ''
     return addText(gathered, piece.text, where)
   }
   const parsed = Chunk.safeParse(raw)
@@ -89,16 +113,22 @@ function takeChunk(gathered: Gathered, raw: unknown, where: Where): void {
   if (chunk.model) gathered.model = chunk.model
   const counted = chunk.usage ?? chunk.x_groq?.usage ?? chunk.choices?.find(choice => choice.usage)?.usage
   if (counted) gathered.usage = readUsage(counted)
-  const choice = chunk.choices?.find(candidate => (candidate.index ?? 0) === 0)
+  // One choice is requested. Its index says nothing: some servers count it up.
+  const choice = chunk.choices?.find(candidate => (candidate.index ?? 0) === 0) ?? chunk.choices?.[0]
   if (!choice) return
-  if (choice.delta) takeDelta(gathered, choice.delta, where)
-  if (choice.message) takeDelta(gathered, choice.message, where)
+  gathered.hasChoice = true
+  if (choice.delta) {
+    takeDelta(gathered, choice.delta, where)
+    gathered.hasDelta ||= gathered.text !== '' || gathered.calls.length > 0
+  }
+  // Some servers repeat the whole message after its deltas.
+  if (choice.message && !gathered.hasDelta) takeDelta(gathered, choice.message, where)
   if (choice.finish_reason) gathered.finishReason = shortReason(choice.finish_reason)
   else if (choice.message) gathered.finishReason ??= 'stop'
 }
 
 function takeDelta(gathered: Gathered, delta: z.infer<typeof Delta>, where: Where): void {
-  const { site, meter } = where
+  const { site, meter, offered } = where
   // One delta may carry the same thought under several names; show it once.
   const named = delta.reasoning_content ? 'reasoning_content' : delta.reasoning ? 'reasoning' : undefined
   if (named) {
@@ -127,7 +157,7 @@ function takeDelta(gathered: Gathered, delta: z.infer<typeof Delta>, where: Wher
     gathered.refused = true
     addText(gathered, delta.refusal, where)
   }
-  for (const fragment of delta.tool_calls ?? []) addFragment(gathered.calls, fragment, meter)
+  for (const fragment of delta.tool_calls ?? []) addFragment(gathered.calls, fragment, offered, meter)
 }
 
 function addText(gathered: Gathered, piece: string, { meter, onChunk }: Where): void {
@@ -145,15 +175,24 @@ function addReasoning(gathered: Gathered, piece: string, { meter, onChunk }: Whe
 }
 
 function finish(gathered: Gathered, request: ModelRequest, site: CallSite): ModelAnswer {
-  const { finishReason, calls, text, reasoning, usage, model, refused } = gathered
+  const { text, reasoning, usage, model, refused } = gathered
+  const calls = joinCalls(gathered.calls)
+  const finishReason = gathered.finishReason ?? reasonOfEnd(gathered, calls)
   if (finishReason === undefined)
-    throw invalidAnswer(site, 'the answer ended before the model had finished (no finish_reason)')
-  if (finishReason === 'error')
+    throw invalidAnswer(
+      site,
+      gathered.hasChoice
+        ? 'the answer ended before the model had finished (no finish_reason)'
+        : `the answer has no choices. Check that base_url ${site.baseUrl} is an OpenAI-compatible API.`,
+    )
+  if (FAILED_REASONS.has(finishReason))
     throw new ModelError(
       'provider_error',
-      invalidAnswer(site, 'the server reports that the model failed').message,
+      say(site, `the server reports that the model failed (finish_reason ${finishReason})`),
       { retryable: true },
     )
+  if (isWindowFull(finishReason, [text, reasoning], { calls: calls.length, ...usage }))
+    throw windowFull(site, finishReason)
   const nameless = calls.find(call => call.name === '')
   if (nameless)
     throw invalidAnswer(site, `a tool call has no name (arguments: ${nameless.arguments.slice(0, 80)})`)
@@ -197,7 +236,8 @@ function keptFields({ plain, details, extra }: Gathered, calls: readonly Call[])
   }
 }
 
-function settledReason(reason: string, called: boolean): ModelAnswer['finish_reason'] {
-  if (reason === 'function_call' || reason === 'tool_calls') return called ? 'tool_calls' : 'stop'
-  return reason === 'stop' && called ? 'tool_calls' : reason
+/** An end marker ends an answer without a finish reason if it is whole; the end of the connection does not. */
+function reasonOfEnd({ isEnded, text }: Gathered, calls: readonly Call[]): string | undefined {
+  const isWhole = (text !== '' || calls.length > 0) && !calls.some(call => isOpen(call.json))
+  return isEnded && isWhole ? 'stop' : undefined
 }

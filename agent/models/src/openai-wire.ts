@@ -1,52 +1,54 @@
 /** Chunks of OpenAI's chat-completion stream as servers send them, with their deviations. */
 import { z } from 'zod'
-import { tokenCount } from './answer-fields.ts'
+import { lenientNumber as number, tokenCount } from './answer-fields.ts'
 import type { Usage } from './provider.ts'
 
 const json = z.record(z.string(), z.unknown())
-const tokens = z.number().nullish()
+/** Fields beside the content are ignored if they have another type. */
+const word = z.string().nullish().catch(null)
 const UsageWire = z.looseObject({
-  prompt_tokens: tokens,
-  completion_tokens: tokens,
-  total_tokens: tokens,
-  prompt_tokens_details: z.looseObject({ cached_tokens: tokens }).nullish(),
-  completion_tokens_details: z.looseObject({ reasoning_tokens: tokens }).nullish(),
-  prompt_cache_hit_tokens: tokens,
-  cached_tokens: tokens,
+  prompt_tokens: number,
+  completion_tokens: number,
+  total_tokens: number,
+  prompt_tokens_details: z.looseObject({ cached_tokens: number }).nullish().catch(null),
+  completion_tokens_details: z.looseObject({ reasoning_tokens: number }).nullish().catch(null),
+  prompt_cache_hit_tokens: number,
+  cached_tokens: number,
 })
+const usage = UsageWire.nullish().catch(null)
 export const Fragment = z.looseObject({
-  index: z.number().nullish(),
-  id: z.string().nullish(),
-  function: z
-    .looseObject({ name: z.string().nullish(), arguments: z.union([z.string(), json]).nullish() })
-    .nullish(),
+  index: number,
+  id: z
+    .union([z.string(), z.number().transform(String)])
+    .nullish()
+    .catch(null),
+  function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }).nullish(),
 })
 const Part = z.looseObject({
-  type: z.string(),
   text: z.string().nullish(),
   thinking: z.union([z.string(), z.array(z.looseObject({ text: z.string().nullish() }))]).nullish(),
 })
 export const Delta = z.looseObject({
   content: z.union([z.string(), z.array(Part)]).nullish(),
-  refusal: z.string().nullish(),
+  refusal: word,
   tool_calls: z.array(Fragment).nullish(),
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
-  reasoning_details: z.array(json).nullish(),
-  extra_content: json.nullish().catch(undefined),
+  reasoning_content: word,
+  reasoning: word,
+  reasoning_details: z.array(json).nullish().catch(null),
+  extra_content: json.nullish().catch(null),
 })
 const Choice = z.looseObject({
-  index: z.number().nullish(),
+  index: number,
   delta: Delta.nullish(),
   message: Delta.nullish(),
-  finish_reason: z.string().nullish(),
-  usage: UsageWire.nullish(),
+  finish_reason: word,
+  usage,
 })
 export const Chunk = z.looseObject({
-  model: z.string().nullish(),
+  model: word,
   choices: z.array(Choice).nullish(),
-  usage: UsageWire.nullish(),
-  x_groq: z.looseObject({ usage: UsageWire.nullish() }).nullish(),
+  usage,
+  x_groq: z.looseObject({ usage }).nullish().catch(null),
 })
 
 export function readUsage(wire: z.infer<typeof UsageWire>): Usage {

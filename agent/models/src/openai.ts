@@ -2,16 +2,10 @@
  * Any server with OpenAI's chat completions: OpenAI itself, OpenRouter, vLLM, llama.cpp, the scripted model.
  */
 import OpenAI, { APIConnectionError, APIError } from 'openai'
-import { meterStream } from './answer-limits.ts'
-import { readEvents, readWhole } from './event-stream.ts'
-import {
-  fromConnection,
-  fromServer,
-  invalidAnswer,
-  say,
-  type CallSite,
-  type ServerFailure,
-} from './model-errors.ts'
+import { readAnswerBody } from './answer-body.ts'
+import { errorIn, readErrorBody } from './error-body.ts'
+import { END_MARKER } from './event-lines.ts'
+import { fromConnection, fromServer, invalidAnswer, type CallSite } from './model-errors.ts'
 import { openAIAnswer } from './openai-answer.ts'
 import { openAIBody, openAIFacts } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
@@ -20,7 +14,7 @@ import { createServerProfiles, type ServerProfiles } from './servers/effective-p
 import { createLearnedFacts } from './servers/learned-facts.ts'
 import { learnFrom } from './servers/learn.ts'
 import { readRefusal } from './servers/refusal.ts'
-import { createTransport, NO_TIMEOUT_MS, type ProxySettings, readableRefusals } from './transport.ts'
+import { createTransport, NO_TIMEOUT_MS, type ProxySettings, refusedBody, wrapRefusals } from './transport.ts'
 
 /** Makes the SDK send a text body unchanged. */
 const JSON_BODY = { 'content-type': 'application/json' }
@@ -59,7 +53,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
-    fetch: readableRefusals(fetch),
+    fetch: wrapRefusals(fetch),
     // Null instead of absent: otherwise the SDK reads these from the process environment.
     adminAPIKey: null,
     organization: null,
@@ -74,13 +68,9 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
       const site: CallSite = {
         provider: options.name,
         model: request.model,
+        baseUrl: options.baseUrl,
         secrets: options.apiKey ? [options.apiKey] : [],
         now,
-      }
-      const count = meterStream(site)
-      const onBytes = (bytes: Uint8Array): void => {
-        count(bytes)
-        onChunk({ type: 'alive' })
       }
       const answer = openAIAnswer(request, site, onChunk)
       const profile = profiles.of(request.model)
@@ -93,34 +83,30 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
             signal,
           })
           .asResponse()
-        const type = response.headers.get('content-type') ?? ''
-        if (type.includes('text/html')) {
-          await response.body?.cancel()
-          throw new ModelError(
-            'configuration',
-            say(
-              site,
-              `${options.baseUrl} answered with a web page; expected an OpenAI-compatible API (check ` +
-                'base_url)',
-            ),
-            { retryable: false },
-          )
+        const take = (chunk: unknown, event?: string): void => {
+          const error = event === 'error' ? chunk : errorIn(chunk)
+          if (error !== undefined)
+            throw new APIError(undefined, error as object, undefined, response.headers)
+          answer.take(chunk)
         }
-        // A server without streaming answers with the whole completion.
-        if (type.includes('application/json'))
-          answer.take(wholeCompletion(JSON.parse(await readWhole(response, onBytes)), site, response.headers))
-        else
-          await readEvents(response, onBytes, ({ event, data }) => {
-            if (data === '[DONE]') return true
-            answer.take(chunkOf(event, JSON.parse(data), response.headers))
+        await readAnswerBody(response, site, {
+          onAlive: () => onChunk({ type: 'alive' }),
+          onDocument: take,
+          onEvent({ event, data }) {
+            if (data.trim() === END_MARKER) {
+              answer.end()
+              return true
+            }
+            take(JSON.parse(data), event)
             return false
-          })
+          },
+        })
         return answer.finish()
       } catch (error) {
         signal.throwIfAborted()
         const failure = meaningOf(error, site)
         if (!(failure instanceof ModelError) || !(error instanceof APIError)) throw failure
-        const refusal = readRefusal(error.status, error.error, error.message)
+        const refusal = readRefusal(error.status, refusedBody(error))
         throw learnFrom(profiles, site, failure, refusal, () => openAIFacts(request, profile))
       }
     },
@@ -128,31 +114,16 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
   }
 }
 
-/** A server that fails in the middle of a stream sends an error instead of a chunk. */
-function chunkOf(event: string | undefined, data: unknown, headers: Headers): unknown {
-  const error = typeof data === 'object' && data !== null && 'error' in data ? data.error : undefined
-  if (event === 'error' || error) throw new APIError(undefined, (error ?? data) as object, undefined, headers)
-  return data
-}
-
-function wholeCompletion(body: unknown, site: CallSite, headers: Headers): unknown {
-  const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
-  if (!error) return body
-  throw fromServer({ ...failureOf(error), headers }, site)
-}
-
 function meaningOf(thrown: unknown, site: CallSite): unknown {
   if (thrown instanceof ModelError) return thrown
   if (thrown instanceof APIConnectionError) return fromConnection(thrown, site)
   if (thrown instanceof APIError) {
     const { status, headers } = thrown
-    const failure = failureOf(thrown.error)
     return fromServer(
       {
-        ...failure,
+        ...readErrorBody(refusedBody(thrown)),
         ...(status === undefined ? {} : { status }),
         ...(headers ? { headers } : {}),
-        message: failure.message || thrown.message,
         cause: thrown,
       },
       site,
@@ -163,15 +134,4 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   // fetch throws this when the connection breaks within the body.
   if (thrown instanceof TypeError && thrown.cause instanceof Error) return fromConnection(thrown, site)
   return thrown
-}
-
-/** The error object of an answer: `{message, type, code}`, or whatever the server sent instead. */
-function failureOf(error: unknown): ServerFailure {
-  if (typeof error !== 'object' || error === null)
-    return { kinds: [], message: typeof error === 'string' ? error : '' }
-  const { message, type, code } = error as Record<string, unknown>
-  return {
-    kinds: [code, type].filter(kind => typeof kind === 'string' || typeof kind === 'number').map(String),
-    message: typeof message === 'string' ? message : JSON.stringify(error),
-  }
 }

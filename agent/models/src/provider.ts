@@ -1,6 +1,7 @@
 /** What the turn needs of a language model, independent of the server. */
 import type { AssistantMessageData, ConversationMessage } from '@cairn/state'
 import type { LearnedFact } from './servers/learned-facts.ts'
+import type { Refusal } from './refusal-meaning.ts'
 
 export type { AssistantMessageData }
 
@@ -74,10 +75,14 @@ export class ModelError extends Error {
   override readonly name = 'ModelError'
   readonly category: ModelErrorCategory
   readonly retryable: boolean
-  /** The server's Retry-After, in milliseconds. */
+  /** The time after which the server wants to be called again, in milliseconds. */
   readonly retryAfterMs: number | null
   /** What the refusal showed about the server: the next call follows it, so it need not wait. */
   readonly learned: readonly LearnedFact[]
+  /** The server refused the request and named no cause: a long conversation may be too long for it. */
+  readonly unexplained: boolean
+  /** What the server said, whole; null if the server did not refuse. */
+  readonly refusal: Refusal | null
   constructor(
     category: ModelErrorCategory,
     message: string,
@@ -85,6 +90,8 @@ export class ModelError extends Error {
       retryable: boolean
       retryAfterMs?: number | null
       learned?: readonly LearnedFact[]
+      unexplained?: boolean
+      refusal?: Refusal
       cause?: unknown
     },
   ) {
@@ -93,5 +100,7 @@ export class ModelError extends Error {
     this.retryable = options.retryable
     this.retryAfterMs = options.retryAfterMs ?? null
     this.learned = options.learned ?? []
+    this.unexplained = options.unexplained ?? false
+    this.refusal = options.refusal ?? null
   }
 }

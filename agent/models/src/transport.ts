@@ -6,7 +6,6 @@
 import { EnvHttpProxyAgent } from 'undici'
 import { MAX_REFUSAL_BYTES } from './answer-limits.ts'
 import { createPlainFetch, type Fetch } from './plain-fetch.ts'
-import { wrapRefusal } from './servers/refusal.ts'
 
 export type Transport = { fetch: Fetch; close(): Promise<void> }
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string }
@@ -43,15 +42,44 @@ export function createTransport(proxy: ProxySettings = {}): Transport {
   return { fetch: createPlainFetch(dispatcher), close: () => dispatcher.destroy() }
 }
 
-/** Error responses in the form that the vendors' SDKs read. Reads only the beginning of each. */
-export function readableRefusals(fetch: Fetch): Fetch {
-  const limited = limitRefusals(fetch)
+/**
+ * Passes on the beginning of a refusal's body under the one key that both SDKs keep: they drop a body that is
+ * a list, and everything beside its `error`.
+ */
+export function wrapRefusals(fetch: Fetch): Fetch {
+  const send = limitRefusals(fetch)
   return async (input, init) => {
-    const response = await limited(input, init)
-    if (response.ok || response.body === null) return response
+    const response = await send(input, init)
+    if (response.ok) return response
     const { status, headers } = response
-    return new Response(wrapRefusal(await response.text()), { status, headers })
+    return Response.json(
+      { error: { body: await response.text() } },
+      { status, headers: jsonHeaders(headers) },
+    )
   }
+}
+
+/** What the server sent, as an SDK passes it on: parsed JSON, or text. */
+export function refusedBody({ error }: { error?: unknown }): unknown {
+  // Anthropic's SDK keeps the key that OpenAI's removes.
+  const inner = field(field(error, 'error'), 'body') ?? field(error, 'body')
+  if (typeof inner !== 'string') return error
+  try {
+    return JSON.parse(inner) as unknown
+  } catch {
+    // Not every refusal is JSON.
+    return inner
+  }
+}
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+function jsonHeaders(headers: Headers): Headers {
+  const given = new Headers(headers)
+  for (const name of ['content-length', 'content-encoding']) given.delete(name)
+  given.set('content-type', 'application/json')
+  return given
 }
 
 /** Reads only the beginning of an error response. */

@@ -182,10 +182,10 @@ test.each([
 )
 
 test('ends a stream of only empty events at its maximum, with any line ending', () => {
-  const site = { provider: 'o', model: 'm', secrets: [], now: () => 0 }
+  const site = { provider: 'o', model: 'm', baseUrl: 'http://m', secrets: [], now: () => 0 }
   for (const ending of ['\n\n', '\r\n\r\n', '\r\r']) {
     const bytes = new TextEncoder().encode(`data: {}${ending}`.repeat(100_000))
-    const count = meterStream(site)
+    const { count } = meterStream(site)
     let taken = 0
     const flood = () => {
       for (;;) {
@@ -214,14 +214,14 @@ test.each<[said: string, left: number]>([
 ])(
   'after %j, in one piece or many, an event may have the remaining bytes up to its maximum',
   (said, left) => {
-    const site = { provider: 'p', model: 'm', secrets: [], now: Date.now }
+    const site = { provider: 'p', model: 'm', baseUrl: 'http://m', secrets: [], now: Date.now }
     const bytes = new TextEncoder().encode(said)
     for (const pieces of [
       [bytes],
       [...bytes].map(byte => Uint8Array.of(byte)),
       [bytes.subarray(0, -1), bytes.subarray(-1)],
     ]) {
-      const count = meterStream(site)
+      const { count } = meterStream(site)
       for (const piece of pieces) count(piece)
       count(new Uint8Array(MAX_EVENT_BYTES - left).fill(120))
       expect(() => count(Uint8Array.of(120))).toThrow(/an event of the answer is longer than 8 MiB/)

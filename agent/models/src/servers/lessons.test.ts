@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { lessonOf } from './lessons.ts'
 import { PROFILES, profileOfServer, type ServerProfile } from './profiles.ts'
-import { readRefusal, wrapRefusal } from './refusal.ts'
+import { readRefusal } from './refusal.ts'
 import type { SentRequestFacts } from './sent-facts.ts'
 
 const tool = (name: string, parameters: Record<string, unknown> = { type: 'object', properties: {} }) => ({
@@ -147,19 +147,6 @@ test('reads the reason within the wrappers of gateways', () => {
   expect(readRefusal(422, { detail: [{ loc: ['body', 'messages', 1], msg: 'bad' }] }).param).toBe(
     'messages.1',
   )
-})
-
-test.each([
-  ['{"object":"error","message":"m"}', { error: { object: 'error', message: 'm' } }],
-  ['[{"error":{"code":400}}]', { error: { code: 400 } }],
-  ['{"error":"text"}', { error: 'text' }],
-])('brings the body %s into the form that SDKs read', (text, body) => {
-  expect(JSON.parse(wrapRefusal(text))).toEqual(body)
-})
-
-test('leaves a body unchanged that is not JSON', () => {
-  expect(wrapRefusal('<html>')).toBe('<html>')
-  expect(wrapRefusal('7')).toBe('7')
 })
 
 test.each([

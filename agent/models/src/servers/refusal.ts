@@ -45,14 +45,3 @@ function parse(text: string): unknown {
     return undefined
   }
 }
-
-/**
- * The body of a refusal in the form that the vendors' SDKs read: an object with `error`. Without it they
- * report "no body" and the reason is lost. Unchanged if it is not JSON.
- */
-export function wrapRefusal(text: string): string {
-  const body = parse(text)
-  const one: unknown = Array.isArray(body) && body.length > 0 ? body[0] : body
-  if (typeof one !== 'object' || one === null) return text
-  return 'error' in one ? JSON.stringify(one) : JSON.stringify({ error: one })
-}
