@@ -69,6 +69,8 @@ type EndingOutcome =
   /** This turn is summed up and over; the events end it, and `cursor` is the last event that it handled. */
   | { next: 'end_turn'; events: readonly EventWithRows[]; cursor: EventId }
 
+export type OverflowSaid = 'too_long' | 'no_cause'
+
 /** `D` is the due work, as data; it is decided in `asks` and done in `act`. */
 export type Capability<D = unknown> = {
   readonly name: string
@@ -85,8 +87,11 @@ export type Capability<D = unknown> = {
   beforeRequest?(turn: TurnContext, before: readonly EventWithRows[]): Promise<void>
   /** What is added to the commits of an answer's calls. */
   callSteps?(turn: TurnContext): CallSteps | null
-  /** The server refused the request as too long: returns true if it is shorter now. */
-  onOverflow?(turn: TurnContext): Promise<boolean>
+  /**
+   * The server refused the request as too long, or without naming a cause, which may be the length too: returns
+   * true if it is shorter now.
+   */
+  onOverflow?(turn: TurnContext, said: OverflowSaid): Promise<boolean>
   /** Called after the model answered. */
   onAnswer?(turn: TurnContext): void
   /** The session comes to rest while its turn is open: it waits, it fails, or nothing is left to do. */

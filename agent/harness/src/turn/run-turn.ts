@@ -98,8 +98,10 @@ async function request(turn: Turn, { with_tools, reminders }: Extract<Step, { do
     reminders,
     before: summarize(turn),
   })
-  if (failure?.category === 'context_overflow')
-    for (const capability of capabilities) if (await capability.onOverflow?.(turn)) return true
+  const said =
+    failure?.category === 'context_overflow' ? 'too_long' : failure?.unexplained === true ? 'no_cause' : null
+  if (said !== null)
+    for (const capability of capabilities) if (await capability.onOverflow?.(turn, said)) return true
   if (failure) return fail(turn, describeFailure(failure, turn.limits.llm_retries))
   for (const capability of capabilities) capability.onAnswer?.(turn)
   return true

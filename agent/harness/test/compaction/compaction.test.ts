@@ -87,6 +87,71 @@ test('retries a request that the server finds too long once, after a compaction'
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
+const REFUSALS = [
+  ['total message size 10176584 exceeds limit 2097152', 400, undefined],
+  ['prompt token count of 150000 exceeds the limit of 128000', 400, 'model_max_prompt_tokens_exceeded'],
+  ['Range of input length should be [1, 98304]', 400, undefined],
+  ['Prompt exceeds max length', 400, '1261'],
+  ['Input Tokens Exceeded: Number of input tokens exceeds maximum length.', 400, undefined],
+  ['Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000', 422, undefined],
+  // These name no cause. The conversation is long by our own count.
+  ['Bad Request', 400, undefined],
+  ['Request contains an invalid argument.', 400, 'INVALID_ARGUMENT'],
+  ['parameter error', 422, '1210'],
+  ['', 413, undefined],
+] as const
+
+test('two long messages and a third that is refused, in whatever words, become a compaction and an answer', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        summary,
+        { when: { user: 'first|second' }, answer: say('yes') },
+        ...REFUSALS.map(([message, status, code], at) => ({
+          times: 1,
+          when: { user: `^third ${at}$` },
+          answer: { error: { status, message, ...(code === undefined ? {} : { code }) } },
+        })),
+        { answer: say('now it fits') },
+      ],
+    },
+  })
+  stage.start()
+  let done = 0
+  for (const [at] of REFUSALS.entries()) {
+    await stage.send(`/clear`)
+    await stage.next('session.complete', ++done)
+    for (const content of [`first ${long('fact')}`, `second ${long('fact')}`, `third ${at}`]) {
+      await stage.send(content)
+      await stage.next('session.complete', ++done)
+    }
+  }
+  const compactions = (await stage.events()).filter(event => event.type === 'context.compact')
+  expect(compactions.filter(event => event.data.reason === 'overflow').length).toBe(REFUSALS.length)
+})
+
+test.each([
+  ['a refusal that names no cause, for a short conversation', { status: 400, message: 'Bad Request' }],
+  [
+    'a tool whose description is too long',
+    {
+      status: 400,
+      message: "Invalid 'tools[0].function.description': string too long.",
+      code: 'string_above_max_length',
+    },
+  ],
+])('%s fails the session without a compaction', async (what, error) => {
+  await using stage = await setStage({
+    scenario: { rules: [{ when: { user: 'first' }, answer: say('yes') }, { answer: { error } }] },
+  })
+  stage.start()
+  await stage.send(`first ${what.startsWith('a tool') ? long('fact') : ''}`)
+  await stage.next('session.complete')
+  await stage.send('second')
+  expect((await stage.next('session.fail')).data).toMatchObject({ error_category: 'provider_error' })
+  expect(typesOf(await stage.events())).not.toContain('context.compact')
+})
+
 test('a request that is still too long after the compaction fails the session with context_overflow', async () => {
   await using stage = await setStage({ scenario: { rules: [summary, { answer: tooLong }] } })
   stage.start()

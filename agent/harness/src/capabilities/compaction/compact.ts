@@ -5,7 +5,7 @@
 import type { EventDraft } from '@cairn/protocol'
 import type { CompactReason } from '@cairn/state'
 import { ModelError, schemaText } from '@cairn/models'
-import type { AskSettings } from '../../turn/capability.ts'
+import type { AskSettings, OverflowSaid } from '../../turn/capability.ts'
 import type { TurnContext } from '../../turn/context.ts'
 import { contextCompact } from '../../events.ts'
 import { toolJsonSchema } from '../../tools/parameters.ts'
@@ -55,11 +55,11 @@ export async function compactForThreshold(
 }
 
 /**
- * Compacts because the server refused the request as too long; false if there is nothing to compact, or it
- * was already done.
+ * Compacts because the server refused the request, as too long or without naming a cause; false if there is
+ * nothing to compact, or it was already done.
  */
-export async function compactForOverflow(turn: TurnContext): Promise<boolean> {
-  const cut = cutAfterOverflow(turn.log.position())
+export async function compactForOverflow(turn: TurnContext, said: OverflowSaid): Promise<boolean> {
+  const cut = cutAfterOverflow(turn.log.position(), said)
   if (cut === null) return false
   await turn.log.append([await composeCompaction(turn, cut, 'overflow')])
   return true

@@ -1,6 +1,6 @@
 import { emptyConversation } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { COMPACTIONS_PER_TURN, type CompactPosition, cutAfterOverflow, cutDue } from './due.ts'
+import { COMPACTIONS_PER_TURN, type CompactPosition, cutAfterOverflow, cutDue, LONG } from './due.ts'
 
 const window = { tokens: 1000, compact_at: 750, overhead: 100 }
 const at = (tokens: number, changes: Partial<CompactPosition> = {}): CompactPosition => ({
@@ -45,12 +45,26 @@ test('never compacts with open calls, before the next answer of the model, or mo
   expect(cutDue(at(900, { conversation: waiting }), window)).toBeNull()
   expect(cutDue(at(900, { compacted: 'threshold' }), window)).toBeNull()
   expect(cutDue(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }), window)).toBeNull()
-  expect(cutAfterOverflow(at(900, { conversation: waiting }))).toBeNull()
-  expect(cutAfterOverflow(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }))).toBeNull()
+  expect(cutAfterOverflow(at(900, { conversation: waiting }), 'too_long')).toBeNull()
+  expect(cutAfterOverflow(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }), 'too_long')).toBeNull()
 })
 
 test('compacts once after a server rejects a request as too long, whatever the estimate was', () => {
-  expect(cutAfterOverflow(at(10))).not.toBeNull()
-  expect(cutAfterOverflow(at(10, { compacted: 'threshold' }))).not.toBeNull()
-  expect(cutAfterOverflow(at(10, { compacted: 'overflow' }))).toBeNull()
+  expect(cutAfterOverflow(at(10), 'too_long')).not.toBeNull()
+  expect(cutAfterOverflow(at(10, { compacted: 'threshold' }), 'too_long')).not.toBeNull()
+  expect(cutAfterOverflow(at(10, { compacted: 'overflow' }), 'too_long')).toBeNull()
+})
+
+test('takes a refusal without a cause as an overflow only for a long conversation, and once', () => {
+  const withText = (chars: number, changes: Partial<CompactPosition> = {}) => {
+    const position = at(10, changes)
+    const entry = { event_id: 0, message: { role: 'user' as const, content: 'x'.repeat(chars) } }
+    return {
+      ...position,
+      conversation: { ...position.conversation, entries: [entry, ...position.conversation.entries] },
+    }
+  }
+  expect(cutAfterOverflow(withText(0), 'no_cause')).toBeNull()
+  expect(cutAfterOverflow(withText(4 * LONG), 'no_cause')).not.toBeNull()
+  expect(cutAfterOverflow(withText(4 * LONG, { compacted: 'overflow' }), 'no_cause')).toBeNull()
 })

@@ -1,5 +1,6 @@
 /** When a conversation is compacted (contract 7), decided from the position alone. Pure. */
 import type { CompactReason, Conversation, Measured, TurnState } from '@cairn/state'
+import type { OverflowSaid } from '../../turn/capability.ts'
 import { chooseCut, type Cut } from './cut.ts'
 import { estimateTokens, tokensOfEntries } from './size.ts'
 
@@ -23,6 +24,12 @@ export const COMPACTIONS_PER_TURN = 2
 /** A compaction that frees a smaller fraction of the window is not worth a model call. */
 const WORTHWHILE = 0.1
 
+/**
+ * Tokens from which a conversation may be too long for a server whose window is unknown: half of 4096, the
+ * smallest usual window. The system prompt and the tools take the rest.
+ */
+export const LONG = 2048
+
 /** The cut to make before the next request, or null. The model must answer between two compactions. */
 export function cutDue(position: CompactPosition, window: Window): Cut | null {
   const { conversation, turn, measured, compacted } = position
@@ -33,10 +40,15 @@ export function cutDue(position: CompactPosition, window: Window): Cut | null {
 }
 
 /**
- * The cut to make when the server refused the request as too long; null: the session fails. Once per request.
+ * The cut to make when the server refused the request; null: the session fails. Once per request. A refusal
+ * without a cause is taken as an overflow only if the conversation is long by our own count.
  */
-export function cutAfterOverflow({ conversation, turn, compacted }: CompactPosition): Cut | null {
+export function cutAfterOverflow(
+  { conversation, turn, compacted }: CompactPosition,
+  said: OverflowSaid,
+): Cut | null {
   if (compacted === 'overflow' || turn.compactions >= COMPACTIONS_PER_TURN) return null
+  if (said === 'no_cause' && tokensOfEntries(conversation.entries) < LONG) return null
   return cutNow(conversation)
 }
 
