@@ -197,8 +197,10 @@ function waitInText(text: string): number[] {
 export const isPage = (text: string): boolean =>
   /^\s*<(!doctype|html|head|body|\?xml|title|center|h1)/i.test(text)
 
+export const A_PAGE = 'a web page'
+
 /** A web page in the words of its title. */
 export function quotePage(page: string): string {
   const title = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(page)?.[2]?.replaceAll(/\s+/g, ' ').trim()
-  return title ? `a web page ("${title}")` : 'a web page'
+  return title ? `${A_PAGE} ("${title}")` : A_PAGE
 }

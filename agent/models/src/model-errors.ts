@@ -3,7 +3,7 @@
  * (contract 7).
  */
 import { asError } from '@cairn/protocol'
-import type { ErrorBody } from './error-body.ts'
+import { A_PAGE, type ErrorBody } from './error-body.ts'
 import { ModelError, type ModelErrorCategory } from './provider.ts'
 import { isOverflow, isUnexplained, mustShrink } from './refusal-meaning.ts'
 
@@ -107,8 +107,9 @@ const HINTS: Partial<Record<ModelErrorCategory, string>> = {
 export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
   const { status, kinds, message, param = null, headers } = failure
   const { category, retryable, unexplained = false } = meaningOf(failure)
-  const hint =
-    category === 'rate_limit' && !retryable
+  const hint = message.startsWith(A_PAGE)
+    ? ` (something else answered than the model server: check base_url ${site.baseUrl} and the proxies before it)`
+    : category === 'rate_limit' && !retryable
       ? ' (check the credit and the limits of the account)'
       : (HINTS[category] ?? '')
   const told = headers ? retryAfterMs(headers, site.now()) : null

@@ -44,7 +44,9 @@ export function watchSilence({
         new ModelError(
           'timeout',
           `[model call] the server has been silent for ${Math.round((now - aliveAt) / 1000)} s; the ` +
-            `limit is ${Math.round(staleMs / 1000)} s`,
+            `limit is ${Math.round(staleMs / 1000)} s. Check that the model server is running and not ` +
+            'overloaded. For a slow model, raise limits.llm_stale_s (limits.llm_stale_reasoning_s for one that ' +
+            'reasons).',
           { retryable: true },
         ),
       )
