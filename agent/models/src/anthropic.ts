@@ -81,8 +81,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
         const response = await client.messages.create(body, { signal }).asResponse()
         const take = (data: unknown, event?: string): void => {
           const error = event === 'error' ? data : errorIn(data)
-          if (error !== undefined)
-            throw new APIError(undefined, error as object, undefined, response.headers)
+          if (error !== undefined) throw new APIError(undefined, error as object, undefined, response.headers)
           answer.take(data)
         }
         await readAnswerBody(response, site, {

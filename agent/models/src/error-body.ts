@@ -198,9 +198,13 @@ export const isPage = (text: string): boolean =>
   /^\s*<(!doctype|html|head|body|\?xml|title|center|h1)/i.test(text)
 
 export const A_PAGE = 'a web page'
+const PAGE_START_CHARS = 4096
 
 /** A web page in the words of its title. */
 export function quotePage(page: string): string {
-  const title = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(page)?.[2]?.replaceAll(/\s+/g, ' ').trim()
+  const title = /<(title|h1)[^>]{0,100}>([^<]{1,200})/i
+    .exec(page.slice(0, PAGE_START_CHARS))?.[2]
+    ?.replaceAll(/\s+/g, ' ')
+    .trim()
   return title ? `${A_PAGE} ("${title}")` : A_PAGE
 }

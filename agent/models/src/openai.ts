@@ -85,8 +85,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
           .asResponse()
         const take = (chunk: unknown, event?: string): void => {
           const error = event === 'error' ? chunk : errorIn(chunk)
-          if (error !== undefined)
-            throw new APIError(undefined, error as object, undefined, response.headers)
+          if (error !== undefined) throw new APIError(undefined, error as object, undefined, response.headers)
           answer.take(chunk)
         }
         await readAnswerBody(response, site, {

@@ -160,3 +160,22 @@ test.each([
 ])('the host of %s has the profile %s', (url, name) => {
   expect(profileOfServer('openai', url).name).toBe(name)
 })
+
+test.each([
+  'Total tokens of image and text exceed max message tokens',
+  'Input is too long for requested model.',
+  'Range of input length should be [1, 98304]',
+])('a request that is too long (%s) teaches nothing about the rest of it', message => {
+  expect(learn(400, { message })).toBeNull()
+})
+
+test('learns from a refusal that names a keyword of a schema and no tool', () => {
+  expect(learn(400, { message: "Unsupported JSON schema fields: {'format'}" })).toEqual({
+    omitted_keywords: ['format'],
+  })
+})
+
+test("learns from Cloudflare's refusal that the model reads no pictures", () => {
+  const message = "Bad input: Error: Type mismatch of '/messages/1/content', 'array' not in 'string'"
+  expect(learn(400, { errors: [{ code: 5006, message }] })).toEqual({ vision: false })
+})

@@ -3,6 +3,7 @@
  * The first rule that changes the profile counts. A request that follows the changed profile is sent next, so
  * a wrong guess costs one request, and a right one is remembered.
  */
+import { isOverflow } from '../refusal-meaning.ts'
 import type { ServerProfile } from './profiles.ts'
 import type { Refusal } from './refusal.ts'
 import type { ContentKind, SentImage, SentRequestFacts } from './sent-facts.ts'
@@ -18,7 +19,9 @@ const OTHER_STATUSES = new Set([401, 402, 403, 407, 408, 409, 425, 429, 502, 503
 export function lessonOf(refusal: Refusal, sent: SentRequestFacts): Lesson | null {
   if (refusal.status !== undefined && OTHER_STATUSES.has(refusal.status)) return null
   // A request that is too long needs a compaction, unless its tools or the limit of the answer are the reason.
-  const rules = OVERFLOW.test(refusal.text) ? LENGTH_RULES : [...LENGTH_RULES, ...RULES]
+  const { text, param } = refusal
+  const isTooLong = OVERFLOW.test(text) || isOverflow({ message: text, kinds: [], param: param || null })
+  const rules = isTooLong ? LENGTH_RULES : [...LENGTH_RULES, ...RULES]
   for (const rule of rules) {
     const lesson = rule(refusal, sent)
     if (lesson !== null && changes(lesson, sent.profile)) return lesson
@@ -103,7 +106,7 @@ const reasoning: Rule = ({ param, text }, { reasoningFields, profile }) => {
 const BAD_IMAGE =
   /image[^.]{0,60}(format|type|size|dimension|pixel|too (large|small|big)|exceed|decode|corrupt|truncated|process)|(decode|process|parse|load|open|identify|read|invalid|corrupt)\w*[^.]{0,30}image|base64/i
 const NO_VISION =
-  /(not|n't|cannot|un)\s?-?(support|accept|able|allow|enabled|capable|a (vision|multimodal))|no endpoints|unknown variant|only (supports?|accepts?)? ?text|text[- ]only|mmproj|must be a string|valid string|expected (a )?[`'"]?(text|string)|at most 0/i
+  /(not|n't|cannot|un)\s?-?(support|accept|able|allow|enabled|capable|a (vision|multimodal))|no endpoints|unknown variant|only (supports?|accepts?)? ?text|text[- ]only|mmproj|must be a string|valid string|'array' not in|expected (a )?[`'"]?(text|string)|at most 0/i
 
 /** Whether the message that a refusal names, if any, has such a content. */
 function mayMean({ param, text }: Refusal, { contents }: SentRequestFacts, kind: ContentKind): boolean {

@@ -17,6 +17,10 @@ export function toolLesson(refusal: Refusal, sent: SentRequestFacts): Lesson | n
     if (isTooLong) return { max_description: limit }
   }
   if (tool === undefined) {
+    // Some servers name only the keyword.
+    const refused = /schema/i.test(text) ? tools.map(each => keywordIn(text, each)) : []
+    const keyword = refused.find(each => each !== undefined && !profile.omitted_keywords.includes(each))
+    if (keyword !== undefined) return { omitted_keywords: [...profile.omitted_keywords, keyword] }
     const isNumber = /\b(tools|functions|function_declarations|declarations)\b/i.test(`${param} ${text}`)
     return isNumber && limit !== undefined && limit > 0 && limit < tools.length ? { max_tools: limit } : null
   }
