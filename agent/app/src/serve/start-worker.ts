@@ -88,6 +88,7 @@ export async function startWorker(
 ): Promise<StartedWorker> {
   const { config, tools: ofDemo } = demoParts({ config: given, demo, role, store, url })
   const logger: LogAt = (level, message, fields) => log[level](message, fields)
+  const quota = createQuota(config.sandbox)
   const boxes = mcpSandboxes({ sandbox, dataDir, path: env['PATH'] })
   const mcp = startMcpServers({
     servers: config.mcp_servers,
@@ -95,6 +96,7 @@ export async function startWorker(
     boxes,
     named: toolsNamedIn(config),
     onTools: tools => expireChanged(store, tools, logger),
+    quota,
     logger,
   })
   parts.defer(() => mcp.stop())
@@ -103,7 +105,7 @@ export async function startWorker(
     sandbox: sandbox.provider,
     proxy: sandbox.proxy,
     ...(commandEnv === undefined ? {} : { commandEnv }),
-    quota: createQuota(config.sandbox),
+    quota,
   })
   const runnerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const browsers = await browsersOf(config, { env, sandbox, store, dataDir, runnerId, logger })

@@ -5,7 +5,7 @@ import { asError } from '@cairn/protocol'
 import type { z } from 'zod'
 import { argumentsHash, definedCallHash } from './canonical-json.ts'
 import type { Call } from './call.ts'
-import { mendArguments } from './mend-arguments.ts'
+import { correctArguments } from './correct-arguments.ts'
 import { toolJsonSchema } from './parameters.ts'
 import type { Tool } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'
@@ -32,7 +32,7 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
   const first = tool.parameters.safeParse(unmask(written))
   // The server of an MCP tool validates its arguments, so the schema that it gave is compared here.
   const { raw, corrections } =
-    first.success && tool.jsonSchema === undefined ? { raw: written } : mended(written, tool)
+    first.success && tool.jsonSchema === undefined ? { raw: written } : corrected(written, tool)
   const parsed = corrections === undefined ? first : tool.parameters.safeParse(unmask(raw))
   if (!parsed.success) return { raw: written, problem: describeIssues(first.error ?? parsed.error) }
   try {
@@ -47,9 +47,9 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
   }
 }
 
-function mended(raw: Record<string, unknown>, tool: Tool): Recorded {
+function corrected(raw: Record<string, unknown>, tool: Tool): Recorded {
   const rules = { dropUnknown: tool.readOnly, caps: tool.caps ?? [] }
-  const { value, corrections } = mendArguments(raw, toolJsonSchema(tool), rules)
+  const { value, corrections } = correctArguments(raw, toolJsonSchema(tool), rules)
   return corrections.length === 0 ? { raw } : { raw: value, corrections }
 }
 

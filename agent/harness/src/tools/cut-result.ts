@@ -84,6 +84,10 @@ function fileNameOf(toolCallId: string): string {
     : `${plain}-${createHash('sha256').update(toolCallId).digest('hex').slice(0, 12)}`
 }
 
+/** Where what belongs to a result is saved. */
+export const resultPath = (toolCallId: string, ending: string): string =>
+  `${RESERVED_DIR}/results/${fileNameOf(toolCallId)}${ending}`
+
 async function saveWhole(workspace: string, path: string, text: string): Promise<void> {
   await using found = await locate(workspace, path, 'own')
   await replaceFile(found, text)
@@ -102,7 +106,7 @@ export async function fitResult(
     const text = typeof content === 'string' ? content : JSON.stringify(content)
     if (Buffer.byteLength(text) <= MAX_RESULT_BYTES) return { content: text }
   }
-  const path = `${RESERVED_DIR}/results/${fileNameOf(toolCallId)}.txt`
+  const path = resultPath(toolCallId, '.txt')
   try {
     await saveWhole(workspace, path, wholeOf(content, key, longest))
   } catch (error) {

@@ -50,7 +50,7 @@ async function write(
   const { mask } = workspaceMask(workspace)
   const { refused: _, suspend: waitsFor, ...told } = outcome
   if (waitsFor === 'person') return suspend(deps, call, mask(told))
-  const { content, events = [], linked } = mask(told)
+  const { content, events = [], linked, pictures } = mask(told)
   if (waitsFor === 'children') {
     // A call that waits for existing children has nothing to write.
     if (events.length > 0) await deps.commit(events, linked)
@@ -63,7 +63,15 @@ async function write(
   await deps.commit(
     [
       ...events,
-      toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }),
+      toolResult({
+        tool_call_id,
+        name,
+        ...fitted,
+        ...(pictures === undefined ? {} : { pictures: [...pictures] }),
+        elapsed_ms,
+        turn_id,
+        iteration_index,
+      }),
       ...deps.saga.end(tool_call_id, {
         arguments: mask(args),
         content: fitted.content,

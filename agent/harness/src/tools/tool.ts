@@ -1,6 +1,6 @@
 /** The type of a tool. Built-in tools are in this folder; MCP tools are wrapped into the same type. */
 import type { z } from 'zod'
-import type { EventDraft, GovernanceConfig } from '@cairn/protocol'
+import type { EventDraft, GovernanceConfig, Image } from '@cairn/protocol'
 import type { Commit, CommitRefused, EventWithRows } from '@cairn/log'
 
 /**
@@ -18,9 +18,13 @@ export type ToolContext = {
   egress: GovernanceConfig['egress']
 }
 
+/** A picture of a result: a file of the workspace that models which see can be shown. */
+export type ResultPicture = { path: string; mime_type: Image['mime_type'] }
+
 export type ToolOutcome = {
   /** What the model reads; an object is encoded as JSON. An `error` key marks a failure. */
   content: string | Record<string, unknown>
+  pictures?: readonly ResultPicture[]
   /** Events written in the same commit as the `tool.result`, before it: a plan, an artifact with its row. */
   events?: readonly EventWithRows[]
   /** Rows that belong to no single event, and effects of the same commit on other sessions. */

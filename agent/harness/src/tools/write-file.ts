@@ -40,7 +40,7 @@ export const writeFileTool = defineTool({
   },
 })
 
-/** The form of the file to replace; null: there is no text file. */
+/** The form of the file to replace; null: it does not exist, or is not text. */
 async function formatOf(at: Located): Promise<TextFormat | null> {
   if (at.stats?.isFile() !== true || at.stats.size > MAX_FILE_BYTES) return null
   try {

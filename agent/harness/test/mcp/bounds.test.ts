@@ -1,36 +1,13 @@
 /** An MCP server cannot keep a loop of the client running or delay a turn. */
 import type { ServerResponse } from 'node:http'
-import { Config } from '@cairn/protocol'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { systemClock } from '@cairn/models/clock'
-import { type McpOptions, type McpServers, startMcpServers } from '../../src/capabilities/mcp/servers.ts'
+import type { McpServers } from '../../src/capabilities/mcp/servers.ts'
 import { makeContext } from '../tools/tool-context.ts'
 import { fakeClock } from '../turn/fake-clock.ts'
 import { say, setStage } from '../turn/stage.ts'
-import { type Answer, INITIALIZED, pay, type RawServer, sound, startRawServer } from './raw-server.ts'
-
-type Started = { mcp: McpServers; server: RawServer; logged: string[] }
-
-async function start(
-  answers: Readonly<Record<string, Answer>>,
-  options: Partial<McpOptions> = {},
-): Promise<Started> {
-  const server = await startRawServer(answers)
-  const logged: string[] = []
-  const mcp = startMcpServers({
-    servers: Config.parse({ mcp_servers: { x: { url: server.url } } }).mcp_servers,
-    env: {},
-    boxes: () => Promise.reject(new Error('no server of these tests asks for a box')),
-    logger: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
-    random: () => 0.999,
-    ...options,
-  })
-  onTestFinished(async () => {
-    await mcp.stop()
-    await server[Symbol.asyncDispose]()
-  })
-  return { mcp, server, logged }
-}
+import { type Answer, INITIALIZED, pay, type RawServer, sound } from './raw-server.ts'
+import { startWithRawServer as start } from './started.ts'
 
 const namesOf = (mcp: McpServers): string[] => mcp.tools().map(tool => tool.name)
 const named = (name: string): typeof pay => ({ ...pay, name })

@@ -126,7 +126,9 @@ test.each([
   })
   expect(await mcp.run('mcp__test__echo', { text: 'hello' })).toBe('hello')
   expect(await mcp.run('mcp__test__add', { a: 1, b: 2 })).toEqual({ sum: 3 })
-  expect(await mcp.run('mcp__test__picture')).toBe('see:\n[image: image/png, 3 bytes, not shown]\na memo')
+  expect(await mcp.run('mcp__test__picture')).toBe(
+    'see:\n[image: image/png, 3 bytes, saved as .cairn/results/call_1-1.png]\na memo',
+  )
   await expect(mcp.run('mcp__test__fails')).rejects.toThrow('the disk is full')
   await expect(mcp.run('mcp__test__echo', { text: 7 })).rejects.toThrow(/text/)
 })

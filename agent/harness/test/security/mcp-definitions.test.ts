@@ -191,6 +191,6 @@ test('a definition that is too large, or too many large ones, do not affect the 
   expect(rug.mcp.tools()[0]?.name).toBe('mcp__rug__pay')
   expect(rug.mcp.tools()).toHaveLength(21)
   expect(rug.logged).toContainEqual(
-    expect.stringMatching(/definition of "huge" has \d+ bytes; the maximum is 65536/),
+    expect.stringMatching(/"huge" has a definition of \d+ bytes; the maximum is 65536/),
   )
 })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { def } from './define.ts'
 import { oneLine, compact, toolResultText } from './event-text.ts'
 import { id, json, turnOptional, count } from './fields.ts'
+import { Image } from './shapes.ts'
 
 export const TOOL_EVENTS = {
   'tool.call': def(
@@ -50,7 +51,15 @@ export const TOOL_EVENTS = {
       elapsed_ms: count,
     },
     {
-      extra: { ...turnOptional, truncated: z.boolean().optional(), full_result_path: z.string().optional() },
+      extra: {
+        ...turnOptional,
+        truncated: z.boolean().optional(),
+        full_result_path: z.string().optional(),
+        pictures: z
+          .array(z.strictObject({ path: z.string(), mime_type: Image.shape.mime_type }))
+          .optional()
+          .describe('pictures of the result: files of the workspace, which models that see are shown'),
+      },
       worker: true,
       reported: true,
       summary: toolResultText,

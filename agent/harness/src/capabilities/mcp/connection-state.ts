@@ -13,6 +13,7 @@ import type { Clock } from '@cairn/models/clock'
 import type { Logger } from '@cairn/models/logger'
 import type { Tool } from '../../tools/tool.ts'
 import type { Throttle } from './throttle.ts'
+import type { MustFit } from './request.ts'
 import type { McpSession } from './session.ts'
 import type { Environment, McpSandboxes } from './transport.ts'
 
@@ -26,11 +27,13 @@ export type ConnectionOptions = {
   named: readonly string[]
   /** Called with a server's tools each time they were listed. */
   onTools: (tools: readonly Tool[]) => void
+  /** Rejects if this number of bytes does not fit in the workspace. */
+  mustFit: MustFit
 }
 export type McpConnection = {
   tools(): readonly Tool[]
-  /** Why its tools are absent; null: they are available. */
-  absence(): string | null
+  /** Why this tool is absent: all of the server are, or it is left out; null: no reason is known. */
+  absence(tool: string): string | null
   /** Settles when the first attempt has succeeded or failed. */
   ready: Promise<void>
   stop(): Promise<void>

@@ -2,11 +2,10 @@
  * One MCP server: connected, or retrying. Its tools exist while it is connected; a call to a vanished tool
  * fails like any tool call. Its states are in connection-state.ts.
  */
-import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
 import { backoffMs } from '@cairn/models/backoff'
 import { rootCause } from '../../tools/root-cause.ts'
-import type { Tool, ToolContext, ToolOutcome } from '../../tools/tool.ts'
+import type { Tool, ToolOutcome } from '../../tools/tool.ts'
 import {
   absenceOf,
   type ConnectionOptions,
@@ -19,10 +18,10 @@ import type { DefinedTool } from './definition.ts'
 import { LeftOut } from './left-out.ts'
 import { listTools, type ToolList } from './list-tools.ts'
 import { createThrottle } from './throttle.ts'
-import { isBroken, request } from './request.ts'
+import { isBroken, isRefusal, refusedWith, request } from './request.ts'
 import { type McpSession, openSession } from './session.ts'
 import { within } from './within.ts'
-import { wrapTools } from './wrap-tool.ts'
+import { type CallContext, wrapTools } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
 /**
@@ -48,6 +47,8 @@ class Connection implements McpConnection {
   readonly #options: ConnectionOptions
   /** Attempts since the last stable connection. */
   #attempts = 0
+  /** Why tools of the last list are not offered, by name. */
+  #leftOut: ReadonlyMap<string, string> = new Map()
   #state: State
 
   constructor(name: string, config: McpServerConfig, options: ConnectionOptions) {
@@ -62,8 +63,8 @@ class Connection implements McpConnection {
     return this.#state.at === 'connected' ? this.#state.tools : []
   }
 
-  absence(): string | null {
-    return absenceOf(this.#name, this.#state)
+  absence(tool: string): string | null {
+    return absenceOf(this.#name, this.#state) ?? this.#leftOut.get(tool) ?? null
   }
 
   #move(next: State): void {
@@ -73,10 +74,11 @@ class Connection implements McpConnection {
 
   #wrap(list: ToolList): Tool[] {
     const { logger, named, onTools } = this.#options
-    const tools = wrapTools({ name: this.#name, config: this.#config, named, logger }, list, {
-      call: (tool, args, limits) => this.#call(tool, args, limits),
+    const { tools, leftOut } = wrapTools({ name: this.#name, config: this.#config, named, logger }, list, {
+      call: (tool, args, context) => this.#call(tool, args, context),
       confirm: tool => this.#confirm(tool),
     })
+    this.#leftOut = leftOut
     onTools(tools)
     return tools
   }
@@ -185,7 +187,13 @@ class Connection implements McpConnection {
   }
 
   async #confirm(tool: DefinedTool): Promise<void> {
-    await this.#list(this.#connected().session)
+    const { session } = this.#connected()
+    try {
+      await this.#list(session)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      await this.#reopen(session)
+    }
     this.#requireCurrent(tool)
   }
 
@@ -202,30 +210,52 @@ class Connection implements McpConnection {
   async #call(
     defined: DefinedTool,
     args: Record<string, unknown>,
-    limits: Pick<ToolContext, 'signal' | 'timeoutMs'>,
+    context: CallContext,
   ): Promise<ToolOutcome> {
     const { session, relist } = this.#connected()
     // A change that the server has announced applies from then on, even before its list is read.
     await relist.settle()
     this.#requireCurrent(defined)
-    const tool = defined.tool.name
+    const send = (to: McpSession): Promise<ToolOutcome> =>
+      request(to, defined.tool.name, args, context, this.#options.mustFit)
     try {
-      return await request(session, tool, args, limits)
+      return await send(session)
     } catch (error) {
-      limits.signal.throwIfAborted()
-      // The server forgot our session and therefore ran nothing: open a new session and retry once. Nothing
-      // else is ever sent twice.
-      if (error instanceof StreamableHTTPError && error.code === 404 && session.hasSession()) {
-        this.#lose(session, 'the server no longer knows this session')
-        await this.#connect()
+      context.signal.throwIfAborted()
+      if (isRefusal(error) && (await this.#isLost(session, error))) {
+        await this.#reopen(session)
+        // By its status the server refused the request, as it refuses every other one of that session, and
+        // therefore ran nothing. Nothing else is ever sent twice.
+        if (refusedWith(error) === null) throw error
         this.#requireCurrent(defined)
-        return request(this.#connected().session, tool, args, limits)
+        return send(this.#connected().session)
       }
       if (!isBroken(error)) throw error
       const { message } = rootCause(error)
       this.#lose(session, message)
       throw new Error(`cannot connect to MCP server '${this.#name}': ${message}`, { cause: error })
     }
+  }
+
+  /**
+   * Whether the server no longer knows the session. The protocol has the status 404 for this; many servers
+   * use another status, or an error as an answer. A session that does not even list its tools is lost.
+   */
+  async #isLost(session: McpSession, refusal: unknown): Promise<boolean> {
+    if (this.#has(session) === null) return true
+    if (refusedWith(refusal) === 404 && session.hasSession()) return true
+    try {
+      await this.#list(session)
+      return false
+    } catch (error) {
+      return isRefusal(error)
+    }
+  }
+
+  /** Replaces a lost session, before the next call. */
+  async #reopen(lost: McpSession): Promise<void> {
+    this.#lose(lost, 'the server refuses every request of this session')
+    await this.#connect()
   }
 
   async stop(): Promise<void> {

@@ -1,27 +1,46 @@
-/** One tool call as a request to its MCP server. */
+/** One tool call as a request to its MCP server, and what a failure means for the session. */
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { CallToolResultSchema, McpError, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import { asError } from '@cairn/protocol'
-import type { ToolContext, ToolOutcome } from '../../tools/tool.ts'
+import { z } from 'zod'
+import { saveResultFile } from '../../tools/result-files.ts'
+import type { ToolOutcome } from '../../tools/tool.ts'
+import { CallResult, readResult } from './call-result.ts'
 import type { McpSession } from './session.ts'
+import type { CallContext } from './wrap-tool.ts'
 
 /** Maximum delay of a timer. */
 const MAX_REQUEST_MS = 2 ** 31 - 1
 
-export const request = async (
+export type MustFit = (workspace: string, bytes: number) => Promise<void>
+
+export async function request(
   { client }: McpSession,
   tool: string,
   args: Record<string, unknown>,
-  { signal, timeoutMs }: Pick<ToolContext, 'signal' | 'timeoutMs'>,
-): Promise<ToolOutcome> =>
-  toolOutcome(
-    await client.request(
+  { signal, timeoutMs, workspace, tool_call_id }: CallContext,
+  mustFit: MustFit,
+): Promise<ToolOutcome> {
+  const result = await client
+    .request(
       { method: 'tools/call', params: { name: tool, arguments: args } },
-      CallToolResultSchema,
+      CallResult,
       // The tool's own timeout fires first with a better message; this one only must not be shorter.
       { signal, timeout: Math.min(timeoutMs + 1000, MAX_REQUEST_MS) },
-    ),
-  )
+    )
+    .catch((error: unknown) => {
+      throw error instanceof z.core.$ZodError ? unreadable(error) : error
+    })
+  return readResult(result, (file, at) => saveResultFile(file, at, { workspace, tool_call_id, mustFit }))
+}
+
+/** The SDK's error has some forty lines. */
+function unreadable(error: z.core.$ZodError): Error {
+  const [path, message] = [error.issues[0]?.path.join('.'), error.issues[0]?.message]
+  return new Error(`the answer of the server is not a message of the protocol: ${path}: ${message}`, {
+    cause: error,
+  })
+}
 
 /** Whether the connection itself failed, as opposed to a call that the server refused or that timed out. */
 export function isBroken(thrown: unknown): boolean {
@@ -31,38 +50,24 @@ export function isBroken(thrown: unknown): boolean {
   return thrown instanceof TypeError || asError(thrown).message === 'Not connected'
 }
 
-type Block = CallToolResult['content'][number]
+/** The status by which a server refused a request without processing it; null: it did not. */
+export const refusedWith = (thrown: unknown): number | null =>
+  thrown instanceof StreamableHTTPError &&
+  thrown.code !== undefined &&
+  thrown.code >= 400 &&
+  thrown.code < 500
+    ? thrown.code
+    : null
 
-const sizeOf = (base64: string) => Math.floor((base64.length * 3) / 4)
+/** Statuses that are about the time of a request, not about the session. */
+const PASSING = new Set([408, 425, 429])
 
-/**
- * One block as text. Non-text content is replaced by its type and size, because the model's messages carry
- * only text.
- */
-function blockText(block: Block): string {
-  switch (block.type) {
-    case 'text':
-      return block.text
-    case 'image':
-    case 'audio':
-      return `[${block.type}: ${block.mimeType}, ${sizeOf(block.data)} bytes, not shown]`
-    case 'resource_link':
-      return `[resource: ${block.name}, ${block.uri}]`
-    case 'resource':
-      return 'text' in block.resource
-        ? block.resource.text
-        : `[resource: ${block.resource.uri}, ${block.resource.mimeType ?? 'unknown type'}, ` +
-            `${sizeOf(block.resource.blob)} bytes, not shown]`
-    default:
-      return `[content of an unknown kind: ${JSON.stringify(block).slice(0, 200)}]`
-  }
-}
+const OWN_ERROR = /: (?:Connection closed|Request timed out|Maximum total timeout exceeded)/
 
-/** Throws if the server reports that the call failed, with the server's text as the reason. */
-function toolOutcome(result: CallToolResult): ToolOutcome {
-  const text = result.content.map(blockText).join('\n')
-  if (result.isError === true) throw new Error(text === '' ? 'the server gave no reason' : text)
-  // A server that returns structured content should repeat it as text for text-only clients; it is used here
-  // if the text is missing.
-  return { content: text === '' && result.structuredContent !== undefined ? result.structuredContent : text }
+/** Whether the server refused the request, possibly because it does not know the session. */
+export function isRefusal(thrown: unknown): boolean {
+  const status = refusedWith(thrown)
+  if (status !== null) return !PASSING.has(status)
+  // The SDK's own errors have codes that servers use for unknown sessions.
+  return thrown instanceof McpError && !OWN_ERROR.test(thrown.message)
 }

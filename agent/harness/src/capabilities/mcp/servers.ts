@@ -3,6 +3,7 @@ import type { Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '@cairn/models/clock'
 import type { Logger } from '@cairn/models/logger'
 import type { Tool } from '../../tools/tool.ts'
+import type { Quota } from '../../tools/workspace-quota.ts'
 import type { McpConnection } from './connection-state.ts'
 import { isNameOfServer } from './tool-name.ts'
 import type { Environment, McpSandboxes } from './transport.ts'
@@ -17,6 +18,8 @@ export type McpOptions = {
   named?: readonly string[]
   /** Called with a server's tools each time they were listed: definitions may have changed. */
   onTools?: (tools: readonly Tool[]) => void
+  /** Size limit of workspaces, where files of results are saved; absent: none. */
+  quota?: Pick<Quota, 'mustFit'>
   logger: Logger
   clock?: Clock
   random?: () => number
@@ -41,11 +44,13 @@ export function startMcpServers({
   boxes,
   named = [],
   onTools = () => {},
+  quota = { mustFit: () => Promise.resolve() },
   logger,
   clock = systemClock,
   random = Math.random,
 }: McpOptions): McpServers {
   const names = Object.keys(servers)
+  const around = { env, boxes, named, onTools, logger, clock, random }
   let isStopped = false
   let connections: ReadonlyMap<string, McpConnection> = new Map()
   // Loaded only if there is a server: the SDK takes some 8 MB.
@@ -55,7 +60,7 @@ export function startMcpServers({
     connections = new Map(
       Object.entries(servers).map(([name, config]) => [
         name,
-        connectMcpServer(name, config, { env, boxes, named, onTools, logger, clock, random }),
+        connectMcpServer(name, config, { ...around, mustFit: quota.mustFit }),
       ]),
     )
     return connections
@@ -73,7 +78,7 @@ export function startMcpServers({
       if (wanted.length === 0) return null
       await unlessAborted(signal, readyOf(wanted))
       const found = tools().find(tool => tool.name === name)
-      const absences = wanted.flatMap(server => connections.get(server)?.absence() ?? [])
+      const absences = wanted.flatMap(server => connections.get(server)?.absence(name) ?? [])
       return found ?? (absences.length === 0 ? null : { absence: absences.join('; ') })
     },
     ready: readyOf(names),

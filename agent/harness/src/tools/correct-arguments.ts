@@ -6,12 +6,12 @@
 import { clip, nestsTooDeep } from '@cairn/protocol'
 
 type Json = Record<string, unknown>
-export type Mended = {
+export type Corrected = {
   value: Json
   /** One entry for each correction, without values, which may be secret. */
   corrections: string[]
 }
-export type MendRules = {
+export type CorrectionRules = {
   /** Drops every unknown argument; otherwise only remarks and empty ones, which change no effect. */
   dropUnknown: boolean
   /** Names of arguments that only limit a call: a value above the maximum means the maximum. */
@@ -34,12 +34,12 @@ const REMARKS = new Set([
 ])
 const MAX_CORRECTIONS = 20
 
-export function mendArguments(raw: Json, schema: Json, { dropUnknown, caps }: MendRules): Mended {
+export function correctArguments(raw: Json, schema: Json, { dropUnknown, caps }: CorrectionRules): Corrected {
   const corrections: string[] = []
   const note = (path: string, what: string): void => {
     if (corrections.length < MAX_CORRECTIONS) corrections.push(`${clip(path, 100)}: ${what}`)
   }
-  const value = mend(raw, schema, { path: '', note, dropUnknown }) as Json
+  const value = correct(raw, schema, { path: '', note, dropUnknown }) as Json
   for (const name of caps) {
     const [given, maximum] = [value[name], asSchema(asSchema(schema['properties'])[name])['maximum']]
     if (typeof given !== 'number' || typeof maximum !== 'number' || given <= maximum) continue
@@ -86,7 +86,7 @@ function branchesOf({ anyOf, oneOf }: Json): Json[] | null {
   return branches === null ? null : branches.map(asSchema)
 }
 
-/** Whether an object has the constants by which a schema tells its alternatives apart. */
+/** Whether an object has the constants by which a schema distinguishes its alternatives. */
 function hasConstants(value: unknown, { properties }: Json): boolean {
   if (!isObject(value)) return true
   return Object.entries(asSchema(properties)).every(([name, schema]) => {
@@ -95,20 +95,20 @@ function hasConstants(value: unknown, { properties }: Json): boolean {
   })
 }
 
-function mend(value: unknown, schema: Json, at: At): unknown {
+function correct(value: unknown, schema: Json, at: At): unknown {
   const branches = branchesOf(schema)
   if (branches !== null) {
     const fitting = branches.filter(branch => hasType(value, branch) && hasConstants(value, branch))
     // With several that fit, it is not known which one is meant.
-    if (fitting.length > 0) return fitting.length === 1 ? mend(value, fitting[0] ?? {}, at) : value
+    if (fitting.length > 0) return fitting.length === 1 ? correct(value, fitting[0] ?? {}, at) : value
     const others = branches.filter(branch => !(typesOf(branch)?.includes('null') ?? false))
-    return others.length === 1 ? mend(value, others[0] ?? {}, at) : value
+    return others.length === 1 ? correct(value, others[0] ?? {}, at) : value
   }
   const typed = hasType(value, schema) ? value : retype(value, schema, at)
-  if (isObject(typed)) return mendObject(typed, schema, at)
+  if (isObject(typed)) return correctObject(typed, schema, at)
   const { items } = schema
   if (!Array.isArray(typed) || !isObject(items)) return typed
-  return typed.map((item, index) => mend(item, items, { ...at, path: `${at.path}[${index}]` }))
+  return typed.map((item, index) => correct(item, items, { ...at, path: `${at.path}[${index}]` }))
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
@@ -158,11 +158,11 @@ function parseJson(text: string): unknown {
 
 const plain = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase()
 
-function mendObject(value: Json, schema: Json, at: At): Json {
+function correctObject(value: Json, schema: Json, at: At): Json {
   const properties = asSchema(schema['properties'])
   const isClosed = schema['additionalProperties'] === false
   const required = Array.isArray(schema['required']) ? schema['required'] : []
-  const mended: [string, unknown][] = []
+  const corrected: [string, unknown][] = []
   for (const [given, member] of Object.entries(value)) {
     const name = isClosed ? knownName(given, value, properties) : given
     const path = at.path === '' ? given : `${at.path}.${given}`
@@ -170,13 +170,13 @@ function mendObject(value: Json, schema: Json, at: At): Json {
     const known = Object.hasOwn(properties, name) ? asSchema(properties[name]) : null
     if (known !== null && member === null && !required.includes(name) && !hasType(null, known))
       at.note(path, 'null left out')
-    else if (known !== null) mended.push([name, mend(member, known, { ...at, path })])
+    else if (known !== null) corrected.push([name, correct(member, known, { ...at, path })])
     else if (isClosed && (at.dropUnknown || member === null || member === '' || REMARKS.has(plain(name))))
       at.note(path, 'unknown, left out')
-    else mended.push([name, member])
+    else corrected.push([name, member])
   }
   // Object.fromEntries defines `__proto__` as an ordinary key, which an assignment would not.
-  return Object.fromEntries(mended)
+  return Object.fromEntries(corrected)
 }
 
 /** The argument that differs from this name only in case, `_` and `-`, and is not given itself. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { mendArguments } from './mend-arguments.ts'
+import { correctArguments } from './correct-arguments.ts'
 import { parseArguments } from './arguments.ts'
 import { builtinDefinitions } from './catalogue.ts'
 import { defineTool } from './parameters.ts'
@@ -24,6 +24,7 @@ const lookTool = defineTool({
   idempotent: true,
   run: () => Promise.resolve({ content: '' }),
 })
+builtin.set('look', lookTool)
 const where = { kind: 'line', line: 1 }
 
 const parse = (tool: Tool | string, args: unknown) => {
@@ -65,9 +66,9 @@ test.each([
   ],
   ['list_files', null, {}],
   ['read_file', '{"path": "a.txt"}', { path: 'a.txt' }],
-  [lookTool, { names: 'a', where }, { names: ['a'], where }],
+  ['look', { names: 'a', where }, { names: ['a'], where }],
   [
-    lookTool,
+    'look',
     { names: ['a', 7], where: { kind: 'line', line: '3' } },
     {
       names: ['a', '7'],
@@ -75,7 +76,7 @@ test.each([
     },
   ],
   [
-    lookTool,
+    'look',
     { names: [], range: '{"from": "1", "to": null}', ratio: '0.5', where },
     {
       names: [],
@@ -85,7 +86,7 @@ test.each([
     },
   ],
   [
-    lookTool,
+    'look',
     { names: [], ratio: null, is_deep: 'False', where, note: null },
     {
       names: [],
@@ -110,16 +111,16 @@ test.each([
   ['write_file', { path: 'a', content: { x: 1 } }, /content/],
   ['write_file', { path: 'a', content: null }, /content/],
   ['edit_file', { path: 'a', old_string: 'x', oldString: 'y', new_string: 'z' }, /oldString/],
-  [lookTool, { names: 'a, b', where }, /names/],
-  [lookTool, { names: '["a"', where }, /names/],
-  [lookTool, { names: [], where: { kind: 'page', line: 1 } }, /where/],
-  [lookTool, { names: [], where, is_deep: 'yes' }, /is_deep/],
+  ['look', { names: 'a, b', where }, /names/],
+  ['look', { names: '["a"', where }, /names/],
+  ['look', { names: [], where: { kind: 'page', line: 1 } }, /where/],
+  ['look', { names: [], where, is_deep: 'yes' }, /is_deep/],
 ])('%s still rejects %j, which could mean something else', (tool, given, problem) => {
   expect(parse(tool, given)).toMatchObject({ raw: given, problem: expect.stringMatching(problem) })
 })
 
 test('corrections name the arguments and not their values', () => {
-  const { corrections } = mendArguments(
+  const { corrections } = correctArguments(
     { limit: '99', secret: null, old_Name: 'x', hint: 'y', size: 12 },
     {
       type: 'object',
