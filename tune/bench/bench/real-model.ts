@@ -1,6 +1,5 @@
 /**
- * What adapters do for a pretrained model: accuracy on Romanian problems and loss of their answers, before
- * and
+ * What adapters do for a pretrained model: accuracy on Romanian problems and loss of their answers, before and
  * after LoRA in each recipe, each with its standard error.
  *
  *   node tune/bench/bench/real-model.ts MODEL OUTPUT [--recipes bf16,qbnb] [--problems N] [--questions N]
@@ -12,11 +11,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { CONFIGS, evaluate, markdownOf, serveBase, type DemoConfig, type Score } from '@cairn-tune/bench'
+import { CONFIGS, markdownOf, serveBase, type DemoConfig, type Score } from '@cairn-tune/bench'
 import { withAdapter } from '@cairn-tune/bench/demo/lora-server'
-import { configSchema, generateProblems, questionPrompt, train } from '@cairn-tune/train'
+import { configSchema, train } from '@cairn-tune/train'
 import { RECIPE_TABLE } from '@cairn-tune/train/recipes'
 import { loadTokenizer } from '@cairn-tune/weights'
+import { drawProblems, measureAnswers, writeProblems, type Measured } from './generated-problems.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -36,63 +36,17 @@ if (!model || !output) throw new Error('usage: real-model.ts MODEL OUTPUT')
 mkdirSync(output, { recursive: true })
 const threads = values.threads === undefined ? {} : { threads: Number(values.threads) }
 
-type Problem = { question: string; answer: string }
-const problems = (split: 'train' | 'test', count: number): Problem[] => [
-  ...generateProblems({ language: 'ro', split, count, seed: 1, minSteps: 1, maxSteps: 2, maxNumber: 200 }),
-]
+const KIND = { language: 'ro', minSteps: 1, maxSteps: 2 } as const
 const dataset = join(output, 'train.jsonl')
-const pairs = problems('train', Number(values.problems)).map(({ question, answer }) => ({
-  prompt: questionPrompt(question),
-  completion: ` ${answer}`,
-}))
-writeFileSync(dataset, pairs.map(pair => `${JSON.stringify(pair)}\n`).join(''))
-const questions = problems('test', Number(values.questions))
+const problems = drawProblems(KIND, 'train', Number(values.problems))
+writeProblems(dataset, problems)
+const questions = drawProblems(KIND, 'test', Number(values.questions))
 const tokenizer = await loadTokenizer(model)
 
-type Measured = { strict: Score; flexible: Score; loss: number; lossError: number }
 type Row = Measured & { config: string; seconds?: number; steps?: number; first?: number; last?: number }
 
-/** Mean loss per token of each answer, then mean and standard error over the answers. */
-async function lossOf(url: string, name: string): Promise<{ loss: number; lossError: number }> {
-  const losses: number[] = []
-  for (const { question, answer } of questions) {
-    const start = tokenizer.encodeDocument(questionPrompt(question))
-    const ids = [...start, ...tokenizer.encode(` ${answer}`), tokenizer.eosTokenId ?? 0]
-    const response = await fetch(`${url}/v1/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: name,
-        prompt: ids,
-        max_tokens: 1,
-        echo: true,
-        logprobs: 0,
-        temperature: 0,
-      }),
-    })
-    const body = (await response.json()) as { choices: { logprobs: { token_logprobs: number[] } }[] }
-    const own = body.choices[0]?.logprobs.token_logprobs.slice(start.length, ids.length) ?? []
-    losses.push(-own.reduce((sum, value) => sum + value, 0) / own.length)
-  }
-  const mean = losses.reduce((sum, value) => sum + value, 0) / losses.length
-  const variance = losses.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (losses.length - 1)
-  return { loss: mean, lossError: Math.sqrt(variance / losses.length) }
-}
-
-async function measure(url: string, name: string, directory: string): Promise<Measured> {
-  const { scores } = await evaluate({
-    url,
-    model: name,
-    questions,
-    source: 'generated, ro',
-    outputDir: directory,
-  })
-  return {
-    strict: scores['strict-match'],
-    flexible: scores['flexible-extract'],
-    ...(await lossOf(url, name)),
-  }
-}
+const measure = (url: string, name: string, directory: string) =>
+  measureAnswers({ url, name, directory, questions, tokenizer })
 
 /** Saves each measured row. */
 async function readOrMeasure(name: string, make: (directory: string) => Promise<Row>): Promise<Row> {
@@ -173,7 +127,7 @@ for (const config of CONFIGS)
 const cell = ({ accuracy, stderr }: Score) => `${accuracy.toFixed(3)} ± ${stderr.toFixed(3)}`
 console.log(
   markdownOf({
-    title: `${questions.length} Romanian questions, ${pairs.length} problems to train on`,
+    title: `${questions.length} Romanian questions, ${problems.length} problems to train on`,
     notes: [],
     columns: ['Config', 'strict', 'flexible', 'loss a token of the answers', 'steps', 'first and last step'],
     rows: rows.map(({ config, strict, flexible, loss, lossError, steps, first, last }) => [
