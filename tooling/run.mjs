@@ -168,6 +168,8 @@ const commands = {
     await ensureWebBuilt()
     return run('tooling/release/run.ts', ...args)
   },
+  /** Writes the version of a release to every file that contains it. */
+  version: version => run('tooling/release/set-version.ts', version ?? ''),
   clean() {
     for (const path of ['out', 'agent/web/dist', 'coverage', 'node_modules/.cache', 'node_modules/.vite']) {
       rmSync(join(root, path), { recursive: true, force: true })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildCommands } from '../release/packages.ts'
+import { VERSION } from '../version.ts'
 import { root } from '../workspace.ts'
 import { run, serve } from './program.ts'
 
@@ -47,6 +48,11 @@ test('answers a message in an empty folder with an empty environment', async () 
   expect(answer).toContain('You wrote "Hello". I am the demo model')
   expect(existsSync(join(place.cwd, 'data'))).toBe(true)
   expect(await (await fetch(url)).text()).toContain('<div id="root"')
+})
+
+test.each(['cairn', 'cairn-tune'] as const)('%s --version prints the version', async program => {
+  const installed = [process.execPath, join(folder, `bin/${program}.mjs`)] as const
+  expect(await run(program, ['--version'], { cwd: top, installed })).toBe(`${VERSION}\n`)
 })
 
 test('says that benchmarks need a clone', () => {

@@ -2,11 +2,16 @@
  * The command line without its process: finds the command, runs it, and maps an error to a message and an
  * exit code. Tests call it with their own streams.
  */
+import { VERSION } from '@cairn/tooling/version'
 import { CAIRN_TUNE, type Command, type CommandIo, usageOf } from './command.ts'
 import { commands } from './commands.ts'
 import { EXIT, type ExitCode, failureOf } from './exit.ts'
 
 async function run(argv: readonly string[], io: CommandIo): Promise<ExitCode> {
+  if (argv[0] === '--version' || argv[0] === '-v') {
+    io.out(`${VERSION}\n`)
+    return EXIT.ok.code
+  }
   const { name, rest } = CAIRN_TUNE.nameIn(
     argv,
     commands.map(command => command.name),
