@@ -96,6 +96,20 @@ test('serve prints the login link as its last line, after all other output', asy
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
   expect(printed()).toContain('"message":"configuration"')
   expect(printed().endsWith(`${link}\n`)).toBe(true)
+  // One line per step: `cairn config` shows the settings.
+  expect(printed()).not.toContain('max_iterations')
+})
+
+test('config shows the settings that serve would use, with secrets masked', async () => {
+  const place = makePlace({ config: CONFIG })
+  const { code, stdout, stderr } = await cairn(place, ['config'])
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`data        ${place.dataDir}`)])
+  expect(stdout).toContain('require_approval: [terminal]')
+  expect(stdout).toContain('max_iterations: 90')
+  const json = await cairn(place, ['config', '--json'])
+  expect(JSON.parse(json.stdout)).toMatchObject({ data: place.dataDir, database: null, config: CONFIG })
+  writeFileSync(place.env['CAIRN_CONFIG']!, 'agent: {}')
+  expect(await cairn(place, ['config'])).toMatchObject({ code: 4, stdout: '' })
 })
 
 test('send streams the answer to stdout and everything else to stderr, and continues the same session', async () => {

@@ -5,7 +5,7 @@
  */
 import { makeProcessPrivate } from '@cairn/workspace'
 import { main } from '../src/cli/run.ts'
-import { readServiceOptions } from '../src/cli/serve.ts'
+import { readServiceOptions } from '../src/cli/read-service-options.ts'
 import { printable } from '../src/cli/terminal-text.ts'
 import { startService } from '../src/main.ts'
 import type { Service } from '../src/serve/service-options.ts'

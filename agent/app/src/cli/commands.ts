@@ -8,6 +8,7 @@ type Load = () => Promise<Command>
 
 const LOADERS: Readonly<Record<string, Load>> = {
   serve: async () => (await import('./serve.ts')).serve,
+  config: async () => (await import('./config.ts')).config,
   init: async () => (await import('./init.ts')).init,
   login: async () => (await import('./login.ts')).login,
   chat: async () => (await import('./chat.ts')).chat,

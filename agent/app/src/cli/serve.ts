@@ -1,15 +1,10 @@
 /** cairn serve: runs the service until it is stopped. */
-import { ConfigError } from '../config/config-error.ts'
-import { configDirOf, readConfig } from '../config/read-config.ts'
-import { maskConfig, showConfig } from '../config/show-config.ts'
-import { DEFAULT_HOST, DEFAULT_PORT, dataDirOf } from '../local/data-dir.ts'
-import { type Database, databaseOf } from '../local/open-store.ts'
-import { workspacesDirOf } from '../local/workspaces-dir.ts'
 import { startService } from '../main.ts'
-import { type Role, ROLES, type Service, type ServiceOptions } from '../serve/service-options.ts'
+import type { Service } from '../serve/service-options.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
-import { EXIT, type ExitCode, UsageError } from '../exit.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { readServiceOptions } from './read-service-options.ts'
 
 /**
  * If something keeps the process alive after the shutdown, it is logged and the process exits after this
@@ -38,7 +33,7 @@ export const serve = defineCommand({
     const { file, ...options } = readServiceOptions(io.env, values.role)
     // Install the handlers before printing the address, because its reader may send a signal at once.
     const signalled = firstSignal()
-    const { config, demo, dataDir, workspacesDir, database, role } = options
+    const { demo, dataDir, workspacesDir, database, role } = options
     const pretty = process.stderr.isTTY
     const service = await startService({
       ...options,
@@ -53,70 +48,18 @@ export const serve = defineCommand({
     })
     const { log } = service
     failLoudly(log)
-    if (pretty)
-      io.note(
-        `Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}, workspaces in ` +
-          `${workspacesDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n` +
-          `${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`,
-      )
-    else
-      log.info('configuration', {
-        file,
-        data: dataDir,
-        workspaces: workspacesDir,
-        ...(database !== null && { database: database.address.shown, role }),
-        demo,
-        config: maskConfig(config),
-      })
+    log.info('configuration', {
+      file: file ?? 'none, all defaults',
+      data: dataDir,
+      workspaces: workspacesDir,
+      ...(database !== null && { database: database.address.shown, role }),
+      demo,
+      shown_by: 'cairn config',
+    })
     announce(service, demo, values.json, io)
     return stopOn(service, await signalled)
   },
 })
-
-/** Options of the service from the environment and the configuration file; `file` is that file. */
-export function readServiceOptions(
-  env: Io['env'],
-  roleName = 'all',
-): Omit<ServiceOptions, 'createLog'> & { file: string | null } {
-  const database = databaseOf(env)
-  const role = readRole(roleName, database)
-  const { config, demo, file } = readConfig(env)
-  const configDir = configDirOf(file)
-  return {
-    config,
-    demo,
-    file,
-    env,
-    dataDir: dataDirOf(env),
-    workspacesDir: workspacesDirOf(env, config.workspaces, configDir),
-    database,
-    role,
-    configDir,
-    host: env['HOST'] || DEFAULT_HOST,
-    port: readPort(env['PORT']),
-  }
-}
-
-/** The embedded store supports one process, which must do everything. */
-function readRole(text: string, database: Database | null): Role {
-  const role = ROLES.find(known => known === text)
-  if (role === undefined) throw new UsageError(`Invalid --role "${text}": must be one of ${ROLES.join(', ')}`)
-  if (role !== 'all' && database === null)
-    throw new UsageError(
-      `--role ${role} needs DATABASE_URL: with the embedded store one process has all roles`,
-    )
-  return role
-}
-
-function readPort(text: string | undefined): number {
-  if (!text) return DEFAULT_PORT
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (!(port <= 65_535))
-    throw new ConfigError('PORT', [
-      `expected a port number from 1 to 65535, or 0 for any free port, got "${text}"`,
-    ])
-  return port
-}
 
 const DEMO_ANSWERS =
   'No model is configured, so the scripted demo model answers. Configure one in cairn.yaml.'
@@ -125,11 +68,8 @@ function announce({ url, loginUrl, sandbox, log }: Service, demo: boolean, json:
   log.info('listening', { url })
   if (json)
     return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, sandbox, pid: process.pid })}\n`)
-  const about = [
-    `Cairn is running at ${url}`,
-    ...(demo ? [DEMO_ANSWERS] : []),
-    ...(sandbox === null ? [] : [sandbox.summary]),
-  ]
+  // The log has a line about the sandbox.
+  const about = [`Cairn is running at ${url}`, ...(demo ? [DEMO_ANSWERS] : [])]
   io.out(`\n${about.map(line => `  ${line}\n`).join('')}\n  Log in (one-time link): ${loginUrl}\n`)
 }
 
