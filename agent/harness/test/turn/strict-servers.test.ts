@@ -30,14 +30,18 @@ async function talk(stage: Stage, ...messages: string[]): Promise<SessionEvent[]
   stage.start()
   for (const [index, message] of messages.entries()) {
     await stage.send(message)
-    await stage.until(events => {
-      const ends = events.filter(({ type }) => type === 'session.complete' || type === 'session.fail')
-      return ends.length > index
-    })
+    await completed(stage, index + 1)
   }
-  const events = await stage.events()
+  return stage.events()
+}
+
+/** Waits for the nth end of a turn; no turn may fail. */
+async function completed(stage: Stage, nth = 1): Promise<void> {
+  const events = await stage.until(log => {
+    const ends = log.filter(({ type }) => type === 'session.complete' || type === 'session.fail')
+    return ends.length >= nth
+  })
   expect(events.filter(({ type }) => type === 'session.fail').map(({ data }) => data)).toEqual([])
-  return events
 }
 
 const callsOf = ({ messages }: SentBody) => messages.flatMap(message => message.tool_calls ?? [])
@@ -126,9 +130,9 @@ test.each([
     principal: alice,
     images: [image],
   })
-  await stage.next('session.complete')
+  await completed(stage)
   await stage.send('and now?')
-  await stage.next('session.complete', 2)
+  await completed(stage, 2)
   expect(server.rejected).toHaveLength(1)
   expect(JSON.stringify(server.sent.at(-1))).toContain('this model does not accept images')
   expect(learnedIn(await stage.events())).toMatchObject([{ fact: 'vision', value: false }])
@@ -147,14 +151,14 @@ test('one picture that a server cannot read is left out, and later ones are show
     principal: alice,
     images: [bad],
   })
-  await stage.next('session.complete')
+  await completed(stage)
   await addMessage(stage.deps, {
     session_id: stage.session_id,
     content: 'this',
     principal: alice,
     images: [image],
   })
-  await stage.next('session.complete', 2)
+  await completed(stage, 2)
   expect(server.rejected).toHaveLength(1)
   expect(hasImage(server.sent.at(-1)!)).toBe(true)
 })
@@ -177,7 +181,7 @@ test('the catalogue states that a model does not accept images', async () => {
     principal: alice,
     images: [image],
   })
-  await stage.next('session.complete')
+  await completed(stage)
   expect(server.rejected).toEqual([])
 })
 
