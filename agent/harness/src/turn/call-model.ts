@@ -20,6 +20,7 @@ import {
   costOf,
   startCallTimeout,
   type ResolvedModel,
+  type ServerProfile,
   watchSilence,
 } from '@cairn/models'
 import { writeDeltas } from './deltas.ts'
@@ -44,7 +45,8 @@ export type IterationCall = {
 export async function callModel(turn: Turn, call: IterationCall): Promise<ModelError | null> {
   const { log, lease, clock, limits } = turn
   let before = call.before
-  let lessons: ModelError['learned'][] = []
+  let lessons = 0
+  let learned: ModelError['learned'] = []
   for (let attempt = 0, retries = 0; ; attempt++) {
     // The crashed runner, or the previous attempt, may have shown chunks that no response will follow.
     const reset =
@@ -57,18 +59,19 @@ export async function callModel(turn: Turn, call: IterationCall): Promise<ModelE
       iteration_index: call.iteration_index,
       attempt,
       ...(call.tools.length === 0 ? { tools_disabled: true } : {}),
-      ...serverNews(turn, call, lessons.at(-1)),
+      ...serverNews(turn, call, learned),
     })
     if (!(await begin(turn, [...before, request, ...reset], call.model))) return null
     before = []
+    learned = []
     try {
       await answerOnce(turn, call)
       return null
     } catch (error) {
       lease.signal.throwIfAborted()
       if (!(error instanceof ModelError)) throw error
-      if (error.learned.length > 0 && lessons.length < MAX_LESSONS) {
-        lessons = [...lessons, error.learned]
+      if (error.learned.length > 0 && lessons++ < MAX_LESSONS) {
+        learned = error.learned
         turn.report('info', 'learned from a refusal of the model server', { error: error.message })
         continue
       }
@@ -91,12 +94,13 @@ export async function callModel(turn: Turn, call: IterationCall): Promise<ModelE
 function serverNews(
   turn: Turn,
   { model, tools, iteration_index }: IterationCall,
-  learned: ModelError['learned'] | undefined,
+  learned: ModelError['learned'],
 ): Pick<EventData<'llm.request'>, 'learned' | 'omitted_tools'> {
-  if (iteration_index > 0 && learned === undefined) return {}
-  const { omitted } = acceptableTools(tools, turn.models.resolve(model).serverProfile())
+  if (iteration_index > 0 && learned.length === 0) return {}
+  const profile = profileOf(turn, model)
+  const omitted = profile === null ? [] : acceptableTools(tools, profile).omitted
   return {
-    ...(learned === undefined
+    ...(learned.length === 0
       ? {}
       : {
           learned: learned.map(({ fact, value, reason }) => ({
@@ -106,6 +110,16 @@ function serverNews(
           })),
         }),
     ...(omitted.length > 0 ? { omitted_tools: [...omitted] } : {}),
+  }
+}
+
+/** Null: the model cannot be resolved, which the call itself reports after its llm.request. */
+function profileOf({ models }: Turn, model: string): ServerProfile | null {
+  try {
+    return models.resolve(model).serverProfile()
+  } catch (error) {
+    if (error instanceof ModelError) return null
+    throw error
   }
 }
 

@@ -415,3 +415,36 @@ test('a refusal is not retried again when it teaches nothing new', async () => {
   await stage.next('session.fail')
   expect(server.sent).toHaveLength(2)
 })
+
+test('a fact is stated once, also if the next attempt fails for another reason', async () => {
+  let requests = 0
+  await using server = await startStrictServer([], body => {
+    requests++
+    if ('temperature' in body) return rejection('temperature is not supported')
+    return requests === 2 ? rejection('overloaded', {}, 503) : null
+  })
+  await using stage = await stageOn(server, { agent: { temperature: 0.5 }, limits: { llm_retries: 1 } })
+  const events = await talk(stage, 'go')
+  const stated = events.flatMap(event =>
+    event.type === 'llm.request' ? [event.data.learned?.length ?? 0] : [],
+  )
+  expect(stated).toEqual([0, 1, 0])
+})
+
+test('a model whose key is missing fails the session with the variable to set', async () => {
+  await using server = await startStrictServer([], () => null)
+  await using stage = await stageOn(server, {
+    config: {
+      models: {
+        default: 'strict/m',
+        providers: { strict: { kind: 'openai', base_url: server.url, api_key_env: 'NO_SUCH_KEY' } },
+      },
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    error_category: 'configuration',
+    error: expect.stringContaining('NO_SUCH_KEY'),
+  })
+})

@@ -141,3 +141,34 @@ test('a result without its call and a call without its result do not end a conve
     ['user', '(Continue.)'],
   ])
 })
+
+test('results are sent in the order of their calls, each with its own, also if two calls share an id', () => {
+  const calls = ['a', 'b', 'a'].map(id => ({
+    id,
+    type: 'function' as const,
+    function: { name: 't', arguments: '{}' },
+  }))
+  const results = ['b', 'a', 'a'].map((id, index) => ({
+    role: 'tool' as const,
+    tool_call_id: id,
+    content: `${id}${index}`,
+  }))
+  const { messages } = repairRequest(
+    {
+      model: 'm',
+      tools: [],
+      messages: [
+        { role: 'user', content: 'q' },
+        { role: 'assistant', content: '', tool_calls: calls },
+        ...results,
+      ],
+    },
+    PROFILES.compatible,
+  )
+  expect(messages.slice(2).map(({ content }) => content)).toEqual(['a1', 'b0', 'a2'])
+  const ids = messages.flatMap(one =>
+    one.role === 'assistant' ? (one.tool_calls ?? []).map(({ id }) => id) : [],
+  )
+  expect(new Set(ids).size).toBe(3)
+  expect(messages.flatMap(one => (one.role === 'tool' ? [one.tool_call_id] : []))).toEqual(ids)
+})
