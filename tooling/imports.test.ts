@@ -277,6 +277,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
   'agent/harness/src/tools/workspace-quota.ts': 'how much space the disk of a workspace has, nothing in it',
+  'agent/models/src/servers/learned-facts.ts': 'what is known about model servers, in the data directory',
   'agent/sessions/src/sealing.ts': 'the key of what is sealed, in the data directory',
 }
 

@@ -220,8 +220,8 @@ function finish(gathered: Gathered, request: ModelRequest, site: CallSite): Mode
 }
 
 /**
- * What is returned with the next call: reasoning, and fields of calls. Reasoning as text is returned only with
- * tool calls and without blocks (repair/reasoning.ts); otherwise it is only in llm.thinking.
+ * What is returned with the next call: reasoning, and fields of calls. Reasoning as text is returned only
+ * with tool calls and without blocks (repair/reasoning.ts); otherwise it is only in llm.thinking.
  */
 function keptFields({ plain, details, extra }: Gathered, calls: readonly Call[]): Record<string, unknown> {
   const ofCalls = calls.filter(({ fields }) => Object.keys(fields).length > 0)

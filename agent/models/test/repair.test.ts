@@ -1,6 +1,6 @@
 /**
- * Whatever is in a log, the composed request satisfies the profile of its server; and a server of unknown kind
- * is understood from its refusals. CAIRN_CONVERSATIONS sets the number of conversations.
+ * Whatever is in a log, the composed request satisfies the profile of its server; and a server of unknown
+ * kind is understood from its refusals. CAIRN_CONVERSATIONS sets the number of conversations.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * What model servers refuse, on running sessions: the turn continues, the next one is not refused, and the log
- * states what was learned.
+ * What model servers refuse, on running sessions: the turn continues, the next one is not refused, and the
+ * log states what was learned.
  */
 import { addMessage } from '@cairn/sessions'
 import type { SessionEvent } from '@cairn/protocol'
@@ -58,6 +58,7 @@ const onlyObjects = (body: SentBody) =>
     ? null
     : rejection('Invalid function arguments: must be a JSON object')
 
+/** Promise 7.15: A call whose arguments can mean only one thing runs, and others do not end the session. */
 test.each([
   ['cut off', '{"value": "cd /x && git commit -m \\"port', null],
   ['an array', '[1]', null],
@@ -217,7 +218,7 @@ test.each([
   [
     'by a gateway',
     mustAlternate(
-      'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row',
+      'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles',
     ),
   ],
 ])('a message that arrives while a tool runs is refused %s once only', async (_, check) => {
@@ -309,7 +310,8 @@ test.each<[string, (body: SentBody) => boolean, ReturnType<typeof rejection>, Js
     'max_tokens is renamed',
     body => 'max_tokens' in body,
     rejection(
-      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      "Unsupported parameter: 'max_tokens' is not supported with this model. " +
+        "Use 'max_completion_tokens' instead.",
       {
         param: 'max_tokens',
         code: 'unsupported_parameter',
@@ -321,7 +323,8 @@ test.each<[string, (body: SentBody) => boolean, ReturnType<typeof rejection>, Js
     'temperature is left out',
     body => 'temperature' in body,
     rejection(
-      "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
+      "Unsupported value: 'temperature' does not support 0.5 with this model. " +
+        'Only the default (1) value is supported.',
       {
         param: 'temperature',
         code: 'unsupported_value',
@@ -346,7 +349,8 @@ test.each<[string, (body: SentBody) => boolean, ReturnType<typeof rejection>, Js
     'max_tokens is lowered',
     body => Number(body['max_tokens']) > 2048,
     rejection(
-      'max_tokens is too large: 4000. This model supports at most 2048 completion tokens, whereas you provided 4000.',
+      'max_tokens is too large: 4000. This model supports at most 2048 completion tokens, whereas you ' +
+        'provided 4000.',
       {
         param: 'max_tokens',
         code: 'invalid_value',
