@@ -123,11 +123,8 @@ function namedBy(product: Product, pkg: string): string[] {
 
 /** Packages in which modules may still import each other's types in a cycle. */
 const withTypeCycles = new Set([
-  'agent/log',
   'tune/models',
   'tune/serve',
-  'tune/templates',
-  'tune/train',
   'tune/weights',
 ])
 

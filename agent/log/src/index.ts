@@ -33,7 +33,9 @@ export { repliesOf } from './resources/channels/store.ts'
 export * from './resources/channels/visitors.ts'
 export type { CodeRun, CodeRunChange, CodeRunState, NewCodeRun } from './resources/code-runs/row.ts'
 export type { Grant } from './resources/grants/row.ts'
-export type { Decider, InboxQuery, NewInboxItem } from './resources/inbox/row.ts'
+export type { InboxQuery, NewInboxItem } from './resources/inbox/row.ts'
+export type { Decider } from './resources/inbox/stored-item.ts'
+export * from './resources/links/link.ts'
 export * from './resources/links/row.ts'
 export type {
   Mission,

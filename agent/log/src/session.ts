@@ -1,6 +1,6 @@
-/** A session as the store holds it, and its lease. */
-import type { EventId, Session } from '@cairn/protocol'
-import type { SessionTree, Link } from './resources/links/row.ts'
+/** A session as the store holds it, queries of sessions, and the lease. */
+import type { EventId, Session, SessionSort, SessionState, SessionStatus } from '@cairn/protocol'
+import type { Link, SessionTree } from './resources/links/link.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
 export type SessionRow = Omit<Session, 'created_at' | 'updated_at' | keyof SessionTree> & {
@@ -31,6 +31,26 @@ export type NewSession = {
   model?: string | null
   parent_id?: string | null
   config?: Record<string, unknown>
+}
+
+export type SessionQuery = {
+  org_id: string
+  created_by?: string
+  status?: readonly SessionStatus[]
+  state?: readonly SessionState[]
+  agent?: readonly string[]
+  channel?: readonly string[]
+  min_cost_usd?: number
+  /** Range of the last change in epoch milliseconds: from (inclusive), and before (exclusive). */
+  since?: number
+  until?: number
+  parent_id?: string | null
+  /** Only sessions whose title, agent and id contain every word of it; newest first. */
+  text?: string
+  /** By default `created`. */
+  sort?: SessionSort
+  limit: number
+  cursor?: string
 }
 
 /** The right of one runner to act for one session, until a newer epoch exists. */

@@ -7,12 +7,12 @@
  * from the session's row inside the transaction, so commit order is read order and a cursor never skips an
  * event. A runner's commit carries its lease epoch; a stale one is rejected by the statement itself.
  */
-import type { EventId, EventType, SessionSort, SessionState, SessionStatus } from '@cairn/protocol'
+import type { EventId, EventType } from '@cairn/protocol'
 import type { Commit, Committed } from './commit.ts'
 import type { ClaimRules } from './engine/fair-claims.ts'
 import type { ResourceStores } from './resources/index.ts'
 import type { SearchStore } from './resources/search/row.ts'
-import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
+import type { Claim, Fence, NewSession, SessionQuery, SessionRow } from './session.ts'
 
 /** `json` is the whole record on one line, exactly as it is stored, polled and streamed. */
 export type StoredEvent = { id: EventId; type: EventType; json: string }
@@ -25,26 +25,6 @@ export type LostIds = { after_id: EventId; last_id: EventId }
  * code: another version cannot read it.
  */
 export type Snapshot = { version: string; last_id: EventId; body: string }
-
-export type SessionQuery = {
-  org_id: string
-  created_by?: string
-  status?: readonly SessionStatus[]
-  state?: readonly SessionState[]
-  agent?: readonly string[]
-  channel?: readonly string[]
-  min_cost_usd?: number
-  /** Range of the last change in epoch milliseconds: from (inclusive), and before (exclusive). */
-  since?: number
-  until?: number
-  parent_id?: string | null
-  /** Only sessions whose title, agent and id contain every word of it; newest first. */
-  text?: string
-  /** By default `created`. */
-  sort?: SessionSort
-  limit: number
-  cursor?: string
-}
 
 export interface SessionStore {
   create(session: NewSession): Promise<SessionRow>

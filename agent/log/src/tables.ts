@@ -2,15 +2,8 @@
  * All tables of a store, by class. The class decides the keys of a table, and what moves with an
  * organisation.
  */
+import type { TableClass } from './engine/resource.ts'
 import { RESOURCES } from './resources/index.ts'
-
-/**
- * organisation  belongs to one organisation: `org_key` is the first column of every key, no value comes from
- *               a counter of one database, and the rows can be copied by `org_key = …`
- * directory     finds the organisation of an id, a secret or an address; ids are unique across organisations
- * server        belongs to this database; never moved
- */
-export type TableClass = 'organisation' | 'directory' | 'server'
 
 /** Tables of the engine itself. */
 const ENGINE = {

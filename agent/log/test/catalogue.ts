@@ -1,6 +1,6 @@
 /** The keys of all tables, as the database itself describes them, and the rule that they follow. */
 import type { Db } from '../src/sqlite/adapter.ts'
-import type { TableClass } from '../src/tables.ts'
+import type { TableClass } from '../src/engine/resource.ts'
 
 export type Key = {
   name: string

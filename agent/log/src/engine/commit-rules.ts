@@ -1,32 +1,9 @@
 /** Rules of commits that need no database: what a commit may do, and its effect on its session's row. */
 import type { SessionStatus } from '@cairn/protocol'
-import type { StoredItem } from '../resources/inbox/row.ts'
 import { applyEffect, type Effect } from './projection.ts'
 import { hasWork, QUESTION, type StoredSession } from './session-rows.ts'
-import type { Refusal } from '../refusals.ts'
+import { Refusing } from './refusing.ts'
 import type { CommitRequest, EncodedPart } from './writer-messages.ts'
-
-/**
- * A rejection by a guard. Not an Error: it is an expected outcome, and a stack trace would cost more than the
- * commit.
- */
-export class Refusing {
-  readonly refusal: Refusal
-  readonly detail: string
-  readonly session: StoredSession | null
-  readonly item: StoredItem | null
-  constructor(
-    refusal: Refusal,
-    detail: string,
-    session: StoredSession | null,
-    item: StoredItem | null = null,
-  ) {
-    this.refusal = refusal
-    this.detail = detail
-    this.session = session
-    this.item = item
-  }
-}
 
 /** Cached, because formatting ISO times is slow and most events of a batch share a millisecond. */
 let stampedAt = -1

@@ -4,7 +4,7 @@
  */
 import type { Statement } from '../postgres/connections.ts'
 import type { Db, Statement as Prepared } from '../sqlite/adapter.ts'
-import type { Refusing } from './commit-rules.ts'
+import type { Refusing } from './refusing.ts'
 import type {
   AnyChange,
   AskNamed,

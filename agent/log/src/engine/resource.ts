@@ -8,7 +8,14 @@ import type { Database, Rows, Statement, Value } from '../postgres/connections.t
 import type { Db } from '../sqlite/adapter.ts'
 import type { Redact } from './redact.ts'
 import type { StoredSession } from './session-rows.ts'
-import type { TableClass } from '../tables.ts'
+
+/**
+ * organisation  belongs to one organisation: `org_key` is the first column of every key, no value comes from
+ *               a counter of one database, and the rows can be copied by `org_key = …`
+ * directory     finds the organisation of an id, a secret or an address; ids are unique across organisations
+ * server        belongs to this database; never moved
+ */
+export type TableClass = 'organisation' | 'directory' | 'server'
 
 export type AnyChange = { readonly do: string }
 export type ChangeNamed<C extends AnyChange, D extends C['do']> = Extract<C, { do: D }>

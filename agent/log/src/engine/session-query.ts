@@ -4,7 +4,7 @@ import { AppError } from '@cairn/protocol/words'
 import { orgNamed } from './directory.ts'
 import { waitingSql } from './session-rows.ts'
 import { stateSql } from './session-state.ts'
-import type { SessionQuery } from '../store.ts'
+import type { SessionQuery } from '../session.ts'
 
 /** How a store binds values in its statements. */
 export type Binder = {

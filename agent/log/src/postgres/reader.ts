@@ -11,8 +11,8 @@ import {
   sessionConditions,
 } from '../engine/session-query.ts'
 import { toSessionRow } from '../engine/session-rows.ts'
-import type { SessionRow } from '../session.ts'
-import type { SessionQuery, StoredEvent } from '../store.ts'
+import type { SessionQuery, SessionRow } from '../session.ts'
+import type { StoredEvent } from '../store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 

@@ -10,11 +10,11 @@ import {
   isoStamp,
   nextEvent,
   type CommitPart,
-  Refusing,
   reopens,
   settle,
 } from '../engine/commit-rules.ts'
 import { composeRecord } from '../engine/record-text.ts'
+import { Refusing } from '../engine/refusing.ts'
 import type { StoredSession } from '../engine/session-rows.ts'
 import type { StoredEvent } from '../store.ts'
 import type { NewSession } from '../session.ts'

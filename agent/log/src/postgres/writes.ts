@@ -1,10 +1,10 @@
 /** The write side of the store on Postgres: commits through the process's writer, all else on the pool. */
-import { Refusing } from '../engine/commit-rules.ts'
+import { Refusing } from '../engine/refusing.ts'
 import { toCommitted } from '../engine/committed.ts'
 import { encodeCommit, encodeSession } from '../engine/encode-commit.ts'
 import type { Ask } from '../engine/resource.ts'
 import { encodeRow } from '../resources/index.ts'
-import { toInboxItem } from '../resources/inbox/row.ts'
+import { toInboxItem } from '../resources/inbox/stored-item.ts'
 import type { Redact } from '../engine/redact.ts'
 import { CommitRefused } from '../refusals.ts'
 import { toSessionRow } from '../engine/session-rows.ts'

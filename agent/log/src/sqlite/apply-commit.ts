@@ -9,7 +9,6 @@ import {
   isoStamp,
   nextEvent,
   type CommitPart,
-  Refusing,
   reopens,
   settle,
 } from '../engine/commit-rules.ts'
@@ -17,6 +16,7 @@ import { makeKey } from '../engine/directory.ts'
 import type { CommitSql } from './commit-sql.ts'
 import { addPosition } from './positions.ts'
 import { composeRecord } from '../engine/record-text.ts'
+import { Refusing } from '../engine/refusing.ts'
 import type { SessionCache, WrittenSession } from './session-cache.ts'
 import { heldEpoch, type StoredSession } from '../engine/session-rows.ts'
 import type { NewSession } from '../session.ts'

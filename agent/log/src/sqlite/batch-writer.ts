@@ -4,7 +4,7 @@
  * clean.
  */
 import { type Applied, applyCommit, insertSession } from './apply-commit.ts'
-import { Refusing } from '../engine/commit-rules.ts'
+import { Refusing } from '../engine/refusing.ts'
 import { type CommitSql, prepareCommitSql } from './commit-sql.ts'
 import { claim, FIRST, release, renew, type Round } from './leases.ts'
 import { preparePrune } from './prune.ts'

@@ -15,7 +15,7 @@ import {
   type RunningTurn,
   type WaitingTurn,
 } from '../engine/fair-claims.ts'
-import type { StoredLink } from '../resources/links/row.ts'
+import type { StoredLink } from '../resources/links/link.ts'
 import type { SessionCache } from './session-cache.ts'
 import { hasWork } from '../engine/session-rows.ts'
 import type { ClaimAnswer, Request } from '../engine/writer-messages.ts'

@@ -8,7 +8,7 @@
 import { Worker } from 'node:worker_threads'
 import { AppError, checkedState } from '@cairn/protocol'
 import { moduleBeside } from '@cairn/tooling/beside'
-import { toInboxItem } from '../resources/inbox/row.ts'
+import { toInboxItem } from '../resources/inbox/stored-item.ts'
 import { DamagedStore } from './refuse-damaged.ts'
 import { CommitRefused } from '../refusals.ts'
 import { toSessionRow } from '../engine/session-rows.ts'

@@ -2,7 +2,7 @@
 import { toCommitted } from '../engine/committed.ts'
 import { encodeCommit, encodeSession } from '../engine/encode-commit.ts'
 import { encodeRow } from '../resources/index.ts'
-import { toLink } from '../resources/links/row.ts'
+import { toLink } from '../resources/links/link.ts'
 import { unpackSession } from './packed-session.ts'
 import type { Redact } from '../engine/redact.ts'
 import { type StoredSession, toSessionRow } from '../engine/session-rows.ts'

@@ -2,7 +2,7 @@
  * Browsers of sessions: which runner has a session's browser, and who controls it. A session has at most one.
  * The rows exist for guards; the log has the history.
  */
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import { onBothStores } from '../../engine/named-sql.ts'
 import type { AskNamed, Resource } from '../../engine/resource.ts'
 import { BROWSER_SQL, type BrowserStatement } from './sql.ts'

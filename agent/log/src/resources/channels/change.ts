@@ -1,5 +1,5 @@
 /** The guards of channel changes within commits, each a statement that affects a row. */
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import type { Guard } from '../../engine/named-sql.ts'
 import type { ChangeContext, ChangeNamed, Resource } from '../../engine/resource.ts'
 import type { ChannelChange, ChannelStore } from './row.ts'

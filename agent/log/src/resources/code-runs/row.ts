@@ -2,7 +2,7 @@
  * Runs of coding agents. The row is the guard: one run per source event, one active run per session, and one
  * end, by the runner or by a stop, whichever comes first.
  */
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 

@@ -1,8 +1,8 @@
 /** Grants: approvals of one call with exactly these arguments, each valid once. */
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
-import type { Decider } from '../inbox/row.ts'
+import type { Decider } from '../inbox/stored-item.ts'
 
 /** `granted_by` is null if it was not recorded, by older releases. */
 export type Grant = { id: string; granted_by: Decider | null }

@@ -1,6 +1,6 @@
 /** Checks inbox items: each names an event of its session. */
 import type { Resource } from '../../engine/resource.ts'
-import type { StoredItem } from './row.ts'
+import type { StoredItem } from './stored-item.ts'
 
 const STRAY = `
   SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.org_key = i.org_key AND s.key = i.session_key

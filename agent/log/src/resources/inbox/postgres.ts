@@ -9,17 +9,14 @@ import { descendantsSql } from '../links/row.ts'
 import {
   answered,
   type AnyInboxQuery,
-  BESIDE_SQL,
   type InboxReads,
   type InboxResource,
   isOpen,
   type ItemAnswer,
   itemOfCall,
   pendingGates,
-  type StoredItem,
-  toInboxItem,
-  toItemWithOwner,
 } from './row.ts'
+import { BESIDE_SQL, type StoredItem, toInboxItem, toItemWithOwner } from './stored-item.ts'
 
 /** The server's clock, which all processes share. */
 const CHANGED_NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`

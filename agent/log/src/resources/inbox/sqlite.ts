@@ -9,17 +9,13 @@ import { descendantsSql } from '../links/row.ts'
 import {
   answered,
   type AnyInboxQuery,
-  BESIDE_SQL,
   type InboxResource,
   isOpen,
   type ItemAnswer,
   itemOfCall,
   pendingGates,
-  STATUS_SQL,
-  type StoredItem,
-  toInboxItem,
-  toItemWithOwner,
 } from './row.ts'
+import { BESIDE_SQL, STATUS_SQL, type StoredItem, toInboxItem, toItemWithOwner } from './stored-item.ts'
 
 const ITEM = `
   SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE org_key = ${orgOf('item', '?1')} AND id = ?1`

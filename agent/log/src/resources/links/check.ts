@@ -4,7 +4,7 @@
  */
 import type { EventType, SessionBudget } from '@cairn/protocol'
 import type { Resource, ResourceCheck } from '../../engine/resource.ts'
-import type { StoredLink } from './row.ts'
+import type { StoredLink } from './link.ts'
 
 type Data = Readonly<Record<string, unknown>>
 type ReportedEnd = { session: string; id: number; data: Data }

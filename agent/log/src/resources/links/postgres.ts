@@ -6,17 +6,13 @@ import {
   DAY_MS,
   descendantsSql,
   hasContinued,
-  type Link,
   type LinkChange,
   linkPage,
   type LinkReads,
   linkRefusals,
   parseLinkCursor,
-  type StoredLink,
-  type StoredTree,
-  toLink,
-  toTrees,
 } from './row.ts'
+import { type Link, type StoredLink, type StoredTree, toLink, toTrees } from './link.ts'
 
 const MAX_ROWS = 1000
 

@@ -6,66 +6,20 @@
  *
  * The rows change in the commits of sessions (commit.ts), so a link always agrees with its events.
  */
-import type { Session, WorkerKind, WorkerView } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
 import { orgOf } from '../../engine/directory.ts'
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
-
-/** `run`: a scheduled run, which is the root of its own tree. */
-export type LinkKind = WorkerKind | 'run'
-/** Why a child ended without a result. `parent`: its parent was stopped, ended or archived. */
-export const LINK_CAUSES = [
-  'empty',
-  'budget',
-  'tool_loop',
-  'error',
-  'cancelled',
-  'timeout',
-  'deadline',
-  'parent',
-  'archived',
-] as const
-export type LinkCause = (typeof LINK_CAUSES)[number]
-
-export type NewLink = {
-  child_id: string
-  parent_id: string
-  root_id: string
-  /** 1 for a child of a root. */
-  depth: number
-  kind: LinkKind
-  /** The call of the parent that created the child. */
-  tool_call_id: string | null
-  /** For an attempt at a task: the task, and the number of the attempt, from 1. */
-  task_id: string | null
-  attempt: number | null
-  /** Reserved from the parent's budget until the outcome; absent: nothing. */
-  reserved_tokens?: number
-  reserved_cost_usd?: number
-}
-export type Link = NewLink & {
-  reserved_tokens: number
-  reserved_cost_usd: number
-  status: WorkerView['status']
-  cause: LinkCause | null
-  paused_by_parent: boolean
-  /** Usage of the child and its subtree according to its outcome; 0 while it is open. */
-  input_tokens: number
-  output_tokens: number
-  cost_usd: number
-  /** Epoch milliseconds. */
-  opened_at: number
-  settled_at: number | null
-}
-export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & Pick<
-  Link,
-  'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
->
-
-/** Counters of a child as they were read; they change with every step of the child. */
-export type SeenLog = { input_tokens: number; output_tokens: number; tool_call_count: number }
+import {
+  type Link,
+  type LinkOutcome,
+  type NewLink,
+  type SeenLog,
+  type SessionTree,
+  type StoredLink,
+  toLink,
+} from './link.ts'
 
 export type LinkChange =
   /**
@@ -85,8 +39,6 @@ export type LinkChange =
 
 export const DAY_MS = 24 * 3600 * 1000
 
-/** A session's position in its tree. */
-export type SessionTree = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'children_cost_usd'>
 export type DescendantQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
 
 export interface LinkReads {
@@ -105,42 +57,6 @@ export interface LinkReads {
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
   /** Counts children added to a tree since then (epoch milliseconds). */
   countSince(rootId: string, since: number): Promise<number>
-}
-
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
-export type StoredLink = Omit<Link, 'paused_by_parent'> & { paused_by_parent: number }
-export const toLink = (row: StoredLink): Link => ({
-  child_id: row.child_id,
-  parent_id: row.parent_id,
-  root_id: row.root_id,
-  depth: row.depth,
-  kind: row.kind,
-  tool_call_id: row.tool_call_id,
-  task_id: row.task_id,
-  attempt: row.attempt,
-  reserved_tokens: row.reserved_tokens,
-  reserved_cost_usd: row.reserved_cost_usd,
-  status: row.status,
-  cause: row.cause,
-  paused_by_parent: row.paused_by_parent === 1,
-  input_tokens: row.input_tokens,
-  output_tokens: row.output_tokens,
-  cost_usd: row.cost_usd,
-  opened_at: row.opened_at,
-  settled_at: row.settled_at,
-})
-
-export type StoredTree = SessionTree & { id: string }
-export const toTrees = (rows: readonly StoredTree[], ids: readonly string[]): SessionTree[] => {
-  const found = new Map(rows.map(row => [row.id, row]))
-  return ids.map(id => {
-    const row = found.get(id)
-    if (row === undefined) throw new Error(`[families] nothing was read of session ${id}`)
-    const { root_id, depth, open_children, children_cost_usd } = row
-    return { root_id, depth, open_children, children_cost_usd: Number(children_cost_usd.toFixed(10)) }
-  })
 }
 
 /** Position in a listing of links: continues before this one, newest first. */

@@ -11,11 +11,8 @@ import {
   type LinkReads,
   linkRefusals,
   parseLinkCursor,
-  type StoredLink,
-  type StoredTree,
-  toLink,
-  toTrees,
 } from './row.ts'
+import { type StoredLink, type StoredTree, toLink, toTrees } from './link.ts'
 
 const MAX_ROWS = 1000
 /** The link of a child of an organisation. */

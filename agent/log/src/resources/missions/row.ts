@@ -11,7 +11,7 @@ import type {
   SessionBudget,
 } from '@cairn/protocol'
 import { isMissionOver } from '@cairn/protocol/words'
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import { page } from '../../engine/listing.ts'
 import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'

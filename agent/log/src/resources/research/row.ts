@@ -4,7 +4,7 @@
  * is in the coordinator's log.
  */
 import type { ResearchLevel } from '@cairn/protocol'
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import { redactJson } from '../../engine/redact-json.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'

@@ -4,8 +4,7 @@
  * moments, does not slow down appends, and can be deleted and rebuilt.
  */
 import type { EventId, SearchedText, UsageGroup } from '@cairn/protocol'
-import type { SessionRow } from '../../session.ts'
-import type { SessionQuery } from '../../store.ts'
+import type { SessionQuery, SessionRow } from '../../session.ts'
 import type { Excerpt } from './words.ts'
 
 export type SearchQuery = Omit<SessionQuery, 'text'> & {

@@ -1,7 +1,7 @@
 /** Checks the rows of tasks against their owners' logs. */
 import type { EventData, EventType } from '@cairn/protocol'
 import type { Resource, ResourceCheck } from '../../engine/resource.ts'
-import type { StoredLink } from '../links/row.ts'
+import type { StoredLink } from '../links/link.ts'
 import { isTaskOver, type StoredTask, type TaskState } from './row.ts'
 
 type EventRef = { session: string; id: number }

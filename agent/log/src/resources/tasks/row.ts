@@ -3,7 +3,7 @@
  * has the state of the task; it changes in the commits that start and end attempts.
  */
 import type { Principal } from '@cairn/protocol'
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import { redactJson } from '../../engine/redact-json.ts'
 import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'

@@ -1,6 +1,6 @@
 /** Checks timers against the links and sessions that they are about. */
 import type { Resource, ResourceCheck } from '../../engine/resource.ts'
-import type { StoredLink } from '../links/row.ts'
+import type { StoredLink } from '../links/link.ts'
 import type { StoredTimer } from './row.ts'
 
 type Seen = {

@@ -1,5 +1,5 @@
 /** Timers: actions that are due at a time. Each runs once, in the commit that fires it. */
-import { Refusing } from '../../engine/commit-rules.ts'
+import { Refusing } from '../../engine/refusing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 
