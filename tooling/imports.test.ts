@@ -121,13 +121,6 @@ function namedBy(product: Product, pkg: string): string[] {
   return Object.keys(manifest.exports ?? {})
 }
 
-/** Packages in which modules may still import each other's types in a cycle. */
-const withTypeCycles = new Set([
-  'tune/models',
-  'tune/serve',
-  'tune/weights',
-])
-
 const isRelative = (specifier: string) => specifier.startsWith('.') || specifier.startsWith('/')
 
 describe.each(packages)('%s/%s', (product, pkg) => {
@@ -204,10 +197,8 @@ describe.each(packages)('%s/%s', (product, pkg) => {
 
   test('has no import cycle, imports of types included', () => {
     const graph = new Map(sources.map(file => [file.path, [] as string[]]))
-    for (const { file, specifier, isType } of imports) {
-      if (isRelative(specifier) && !(isType && withTypeCycles.has(`${product}/${pkg}`)))
-        graph.get(file.path)?.push(resolveRelative(file.path, specifier))
-    }
+    for (const { file, specifier } of imports)
+      if (isRelative(specifier)) graph.get(file.path)?.push(resolveRelative(file.path, specifier))
     expect(findCycle(graph)?.join(' → ')).toBeUndefined()
   })
 

@@ -10,7 +10,8 @@ import {
 import { z } from 'zod'
 import { SUPPORTED_VALUES, configKeys, unknownKey, type ConfigKeys } from './config-keys.ts'
 import { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName } from './families.ts'
-import type { Forward, ModelConfig, Rope } from './model-config.ts'
+import type { Forward } from './forward.ts'
+import type { ModelConfig, Rope } from './model-config.ts'
 import { ropeOf, type LayerKind } from './rope-config.ts'
 
 /** Reads and checks config.json (and ModelOpt's hf_quant_config.json) of a model directory. */

@@ -5,7 +5,7 @@
  */
 import { EXPERT_NAMES, MIXTRAL_EXPERT_NAMES } from '@cairn-tune/weights'
 import type { ConfigKey, ConfigKeys } from './config-keys.ts'
-import type { Forward } from './model-config.ts'
+import type { Forward } from './forward.ts'
 
 /** Names of a family's tensors in a GGUF file. */
 export type GgufNames = {

@@ -8,6 +8,7 @@
  */
 export { configJsonText, parseModelConfig, readModelConfig } from './config-json.ts'
 export { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName, type GgufNames } from './families.ts'
+export * from './layer-parts.ts'
 export * from './lora.ts'
 export * from './lora-ranks.ts'
 export * from './model-config.ts'

@@ -4,8 +4,8 @@
  */
 import type { Tensor } from '@cairn-tune/program'
 import type { ExpertRows } from './lora.ts'
-import type { ExpertsConfig } from './model-config.ts'
-import type { LayerParts } from './record-model.ts'
+import type { ExpertsConfig } from './forward.ts'
+import type { LayerParts } from './layer-parts.ts'
 
 /** Records the output of the experts for normed rows, added to `addend`. */
 export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tensor, addend?: Tensor): Tensor {

@@ -6,9 +6,10 @@
  * The batch is packed: documents are consecutive in T rows, `cuSeqlens` holds their bounds, and positions
  * count from the start of each document.
  */
-import { decodeBf16, encodeBf16, type Arithmetic } from '@cairn-tune/ops'
-import type { Recorder, Tensor } from '@cairn-tune/program'
-import type { Linear, Weights } from './lora.ts'
+import { decodeBf16, encodeBf16 } from '@cairn-tune/ops'
+import type { Tensor } from '@cairn-tune/program'
+import type { LayerParts, Model } from './layer-parts.ts'
+import type { Linear } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
 import { recordExperts } from './record-experts.ts'
 
@@ -23,28 +24,6 @@ export type RowInputs = {
 export type Batch = RowInputs & {
   cuSeqlens: Tensor // (documents + 1)
   targets: Tensor // (T), −100 without a target
-}
-
-export type Model = {
-  g: Recorder
-  config: ModelConfig
-  /** Format of activations and matmul operands. Sums are f32. */
-  dtype: Arithmetic
-  weights: Weights
-  linear: Linear
-  /** Set if the load-balancing loss of the experts is part of the loss. */
-  balance?: Balance | undefined
-}
-
-export type Balance = {
-  /** Its weight, router_aux_loss_coef. */
-  coefficient: number
-  /** (T), 0 for padding, which does not count. */
-  counted: Tensor
-  /** (1): number of tokens that the loss sums over. The balance loss is multiplied by it. */
-  scale: Tensor
-  /** Sums of each layer with experts that has been recorded so far. */
-  sums: Tensor[]
 }
 
 /** Attributes of the ops that read logits. They compute 512 rows of logits at a time. */
@@ -151,13 +130,6 @@ function normOf({ g, config, weights }: Model): (name: string, x: Tensor) => Ten
   const { hidden_size: C, rms_norm_eps, weight_offset, residual_multiplier } = config
   const eps = rms_norm_eps / residual_multiplier ** 2
   return (name, x) => g.rms_norm({ x, weight: weights(`${name}.weight`, [C]) }, { eps, weight_offset }).y
-}
-
-/** Recorders for parts of a layer, by the names of these parts in it. */
-export type LayerParts = Model & {
-  l: number
-  norm: (name: string, x: Tensor) => Tensor
-  part: (name: string) => string
 }
 
 function layerOf(model: Model, l: number): LayerParts {

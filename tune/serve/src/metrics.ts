@@ -1,6 +1,7 @@
 /** /metrics, in Prometheus' text format, with our own names, and those of vLLM for its dashboards. */
+import type { AdapterRegistry } from './adapter-registry.ts'
 import type { Histogram } from './engine/latencies.ts'
-import type { App } from './http/routes.ts'
+import type { ServedModel } from './served-model.ts'
 
 type Metric = {
   name: string
@@ -9,7 +10,7 @@ type Metric = {
   values: readonly (readonly [labels: string, value: number])[]
 }
 
-type Measured = Pick<App, 'model' | 'adapters'>
+type Measured = { model: ServedModel; adapters: AdapterRegistry }
 
 const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
   name,

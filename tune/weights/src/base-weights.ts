@@ -5,19 +5,17 @@
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { forgetPages } from '@cairn-tune/native'
 import { FLOATS, byteLength, matrixStride, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
-import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
+import type { BaseWeight, Checkpoint, StoredWeight } from './checkpoint.ts'
 import { createConverter, type Convert } from './converter.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { matricesOf, storedName } from './experts.ts'
 import { openMapped } from './mapped-file.ts'
 import { findNotFinite } from './float-values.ts'
 import { mxfp4Names } from './mxfp4-experts.ts'
-import { layoutOf, readWeight, type StoredWeight } from './quantized.ts'
+import { openCheckpoint } from './open-checkpoint.ts'
+import { layoutOf, readWeight } from './quantized.ts'
 import { byteLengthOf } from './safetensors-header.ts'
 import { openSpool } from './spool.ts'
-
-/** A weight with its name in the checkpoint, and dtype and shape in the engine. */
-export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 
 /** Opens a model's weights as mapped memory. */
 export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>

@@ -1,7 +1,14 @@
 /** A model's chat template, and which part of a rendered conversation the model itself wrote. */
 import { TemplateError, compileTemplate, type Template } from '@cairn-tune/templates'
-import type { ChatTemplates } from './chat-templates.ts'
-import type { Chat, ChatMessage, MarkedText, RenderMarked, RenderOptions, Span } from './chat.ts'
+import type {
+  Chat,
+  ChatMessage,
+  ChatTemplates,
+  MarkedText,
+  RenderMarked,
+  RenderOptions,
+  Span,
+} from './chat.ts'
 import { findAnswers } from './chat-turns.ts'
 import { InputError } from './errors.ts'
 

@@ -5,12 +5,11 @@
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { ChatTemplates } from './chat.ts'
 import { InputError } from './errors.ts'
 import { isMissing } from './fs-errors.ts'
 import { isGgufPath } from './gguf/gguf-file.ts'
 import { readModelText } from './model-texts.ts'
-
-export type ChatTemplates = Readonly<Record<string, string>>
 
 /** `chat_template` of tokenizer_config.json or chat_template.json: one template, or some with names. */
 export const chatTemplateSchema = z

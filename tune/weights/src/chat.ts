@@ -6,6 +6,8 @@ export type Chat = {
   /** Indices of assistant messages that are shown and not trained on. */
   untrained?: readonly number[] | undefined
 }
+/** The chat templates of a model, by name. */
+export type ChatTemplates = Readonly<Record<string, string>>
 export type RenderOptions = {
   addGenerationPrompt?: boolean
   /** Leaves the last message open, so that the answer continues it. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXPERT_NAMES, MIXTRAL_EXPERT_NAMES, type ExpertNames } from './experts.ts'
 import { fuseStacks, fusedParameter, parameterOf, partFused, type AdapterStack } from './fused-experts.ts'
-import type { AdapterTensor, StoredTensor } from './peft-adapter.ts'
+import type { AdapterTensor, StoredTensor } from './adapter-tensor.ts'
 
 const [E, R, IN, F] = [3, 2, 5, 4]
 const stem = 'model.layers.1.mlp.experts'

@@ -6,9 +6,9 @@
  * `experts.base_layer` if both are adapted, and the last one under `experts` itself. Module and parameters
  * have transformers' names, which are the same for all families. Mixtral's checkpoints have others.
  */
+import type { AdapterTensor, StoredTensor } from './adapter-tensor.ts'
 import { UnsupportedError } from './errors.ts'
 import { EXPERT_NAMES, MIXTRAL_EXPERT_NAMES, type ExpertNames } from './experts.ts'
-import type { AdapterTensor, StoredTensor } from './peft-adapter.ts'
 
 const [GATE_UP, DOWN] = ['gate_up_proj', 'down_proj'] as const
 const INNER = '.base_layer'

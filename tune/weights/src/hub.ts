@@ -1,7 +1,7 @@
 /** Resolves a model's or data set's name to a directory on this machine. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCheckpoint } from './checkpoint.ts'
+import { openCheckpoint } from './open-checkpoint.ts'
 import { InputError } from './errors.ts'
 import { isGgufPath } from './gguf/gguf-file.ts'
 import { HubUnreachable, listRevision, statRemote, type Hub } from './hub-api.ts'

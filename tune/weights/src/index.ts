@@ -13,6 +13,7 @@ export {
   withTiedHead,
   type WeightChange,
 } from './adapter-changes.ts'
+export type { AdapterTensor, AdapterVector, StoredTensor } from './adapter-tensor.ts'
 export { openFileBytes, type ByteSource } from './byte-source.ts'
 export {
   checkBase,
@@ -22,13 +23,13 @@ export {
   loadingBytes,
   openMappedCheckpoint,
   plainDtype,
-  type BaseWeight,
 } from './base-weights.ts'
 export { createConverter } from './converter.ts'
 export { openMapped } from './mapped-file.ts'
 export { withThoughts } from './thoughts.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
-export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
+export type { BaseWeight, Checkpoint, StoredWeight } from './checkpoint.ts'
+export { openCheckpoint } from './open-checkpoint.ts'
 export { EXPERT_PARAMETERS, fuseStacks, type AdapterStack } from './fused-experts.ts'
 export {
   EXPERT_NAMES,
@@ -54,13 +55,7 @@ export { writeCheckpoint, writeSafetensors, type TensorToWrite } from './safeten
 export { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
 export { mxfp4Names, mxfp4Tensors } from './mxfp4-experts.ts'
 export { detectQuantization } from './quantization-config.ts'
-export {
-  QUANTIZED_LAYOUTS,
-  layoutOf,
-  readWeight,
-  type QuantizedLayout,
-  type StoredWeight,
-} from './quantized.ts'
+export { QUANTIZED_LAYOUTS, layoutOf, readWeight, type QuantizedLayout } from './quantized.ts'
 export {
   GGUF_EXPORT_TYPES,
   exportGgufModel,
@@ -74,15 +69,9 @@ export { isFeedForward, matchesLinear, matchesPattern, ofPattern } from './rank-
 export { adapterBase, type AdapterConfig } from './peft-config.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, exactJson, parseExact, pythonNumber } from '@cairn-tune/templates'
-export type { Chat, ChatMessage, RenderOptions } from './chat.ts'
+export type { Chat, ChatMessage, ChatTemplates, RenderOptions } from './chat.ts'
 export { compileChatTemplate, type ChatPiece, type ChatTemplate } from './chat-template.ts'
-export {
-  copyTemplates,
-  templatesIn,
-  templatesText,
-  writeTemplates,
-  type ChatTemplates,
-} from './chat-templates.ts'
+export { copyTemplates, templatesIn, templatesText, writeTemplates } from './chat-templates.ts'
 export { readTemplate } from './given-template.ts'
 export type { MarkedTokens } from './marked-tokens.ts'
 export { loadTokenizer, readTokenizerTexts, type ModelTokenizer } from './tokenizer.ts'
@@ -91,9 +80,6 @@ export {
   readStoredAdapter,
   writeAdapter,
   type Adapter,
-  type AdapterTensor,
-  type AdapterVector,
   type AdapterLimits,
   type StoredAdapter,
-  type StoredTensor,
 } from './peft-adapter.ts'

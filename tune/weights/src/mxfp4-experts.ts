@@ -4,9 +4,8 @@
  * `gate_up_proj.weight` (E, N, K). Codes and scales are copied bit for bit.
  */
 import { MXFP4_BLOCK, byteLength, matrixStride, partsOf } from '@cairn-tune/ops'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint, StoredWeight } from './checkpoint.ts'
 import { InputError } from './errors.ts'
-import type { StoredWeight } from './quantized.ts'
 import { checkTensor } from './safetensors.ts'
 
 /** Names of a weight's two tensors. */

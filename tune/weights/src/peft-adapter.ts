@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createChanges, type WeightChange } from './adapter-changes.ts'
+import type { AdapterTensor, AdapterVector, StoredTensor } from './adapter-tensor.ts'
 import { writeTextAtomically } from './atomic-file.ts'
 import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
@@ -23,13 +24,6 @@ import { openRegularFile } from './regular-file.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
 
-/**
- * A matrix of an adapter with its name in a program: `model.layers.0.self_attn.q_proj.lora_A.weight`. A is
- * (rank, in), B is (out, rank).
- */
-export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
-/** Row lengths of an adapted weight: `….q_proj.lora_magnitude_vector`, (out), in f32. */
-export type AdapterVector = { name: string; shape: readonly [number]; values: Float32Array }
 export type Adapter = AdapterConfig & {
   /** Factor of B·A·x of a linear. */
   scaleOf: (linear: string) => number
@@ -39,8 +33,6 @@ export type Adapter = AdapterConfig & {
   /** Weights of the base that the adapter replaces: embeddings, head and norms. */
   changes: readonly WeightChange[]
 }
-/** A matrix as stored in the file. */
-export type StoredTensor = Omit<AdapterTensor, 'values'> & { dtype: FloatDtype; bytes: Uint8Array }
 export type StoredAdapter = Omit<Adapter, 'tensors'> & { tensors: StoredTensor[] }
 
 const PREFIX = 'base_model.model.'

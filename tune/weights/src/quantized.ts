@@ -14,15 +14,12 @@ import {
   type Dtype,
 } from '@cairn-tune/ops'
 import { z } from 'zod'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint, StoredWeight } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { decodeFloats, type FloatDtype } from './float-values.ts'
 import { mxfp4Names, readMxfp4 } from './mxfp4-experts.ts'
 import { checkTensor } from './safetensors.ts'
 import type { SafetensorsDtype, TensorEntry } from './safetensors-header.ts'
-
-/** A matrix in the engine's format: `buffer` is laid out according to `partsOf(dtype, shape)`. */
-export type StoredWeight = { dtype: Dtype; shape: number[]; buffer: Uint8Array }
 
 /** The supported layouts, by the dtype that each becomes. */
 export const QUANTIZED_LAYOUTS = {

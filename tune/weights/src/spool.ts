@@ -5,8 +5,7 @@
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { mapSpool } from '@cairn-tune/native'
 import { alignUp, byteLength } from '@cairn-tune/ops'
-import type { BaseWeight } from './base-weights.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { BaseWeight, Checkpoint } from './checkpoint.ts'
 import { InputError } from './errors.ts'
 
 /** A weight starts on its own page, so that its pages can be released without its neighbours'. */

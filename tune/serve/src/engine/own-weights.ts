@@ -19,7 +19,7 @@ import {
   type FloatDtype,
   type StoredAdapter,
 } from '@cairn-tune/weights'
-import type { ModelShape } from './step-programs.ts'
+import type { ModelShape } from './model-shape.ts'
 
 export type OwnWeights = {
   /** The model as programs of this adapter see it: its number of tokens, and whether its head is tied. */

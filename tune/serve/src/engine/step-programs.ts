@@ -11,9 +11,8 @@ import {
   ropeInputs,
   type ExpertRows,
   type Linear,
-  type ModelConfig,
 } from '@cairn-tune/models'
-import type { Arithmetic, Dtype, Shape } from '@cairn-tune/ops'
+import type { Shape } from '@cairn-tune/ops'
 import {
   createRecorder,
   prepare,
@@ -24,20 +23,7 @@ import {
 } from '@cairn-tune/program'
 import { stackName } from './adapters.ts'
 import { BLOCK } from './kv-blocks.ts'
-
-export type ModelShape = {
-  config: ModelConfig
-  dtype: Arithmetic
-  /** Storage dtype of each weight. */
-  storage: (name: string) => Dtype
-  maxModelLen: number
-  maxSequences: number
-  /** Maximum rows of a forward pass. */
-  maxRows: number
-  /** Blocks of the cache. */
-  blocks: number
-  adapters: { slots: number; maxRank: number } | undefined
-}
+import type { ModelShape } from './model-shape.ts'
 
 /**
  * Sizes that programs are recorded for. A batch uses the next larger one; the extra rows belong to no span.

@@ -13,12 +13,12 @@ import type { OwnWeights } from './own-weights.ts'
 import { createSampler, type HeadRow, type Sampler } from './sampler.ts'
 import type { Chunk } from './scheduler.ts'
 import type { Sequence, TokenReport } from './sequence.ts'
+import type { ModelShape } from './model-shape.ts'
 import {
   HEAD_ROWS,
   cacheName,
   createStepPrograms,
   type AdapterKind,
-  type ModelShape,
   type StepPrograms,
 } from './step-programs.ts'
 

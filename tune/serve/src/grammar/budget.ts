@@ -3,8 +3,8 @@
  * short one may stand for endless work, which is rejected beyond a limit. Building never yields, so there is
  * one budget at a time, and functions need not pass it on.
  */
-import type { Expression } from './expression.ts'
 import { GrammarError } from './grammar-error.ts'
+import type { Expression } from './grammar.ts'
 
 /** Characters of a source as JSON. */
 export const MAX_SOURCE_LENGTH = 65_536

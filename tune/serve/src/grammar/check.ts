@@ -3,16 +3,8 @@
  * no left recursion.
  */
 import { MAX_DEPTH, nested, charge } from './budget.ts'
-import {
-  choice,
-  GrammarError,
-  inOrder,
-  NEVER,
-  repeat,
-  sequence,
-  type Expression,
-  type Grammar,
-} from './expression.ts'
+import { choice, GrammarError, inOrder, NEVER, repeat, sequence } from './expression.ts'
+import type { Expression, Grammar } from './grammar.ts'
 
 /** Maximum depth of expressions. One level of a source becomes several levels of expressions. */
 const MAX_EXPRESSION_DEPTH = 4 * MAX_DEPTH

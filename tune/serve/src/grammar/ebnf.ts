@@ -2,19 +2,8 @@
  * Parses grammars in the syntax of llama.cpp, xgrammar and vLLM: `name ::= "text" [a-z] ( … | … )*
  * other{2,5}`, with comments from # to the end of a line. The rule `root` is the whole text.
  */
-import {
-  characters,
-  choice,
-  complement,
-  GrammarError,
-  inOrder,
-  literal,
-  repeat,
-  rule,
-  type Expression,
-  type Grammar,
-  type Range,
-} from './expression.ts'
+import { characters, choice, complement, GrammarError, inOrder, literal, repeat, rule } from './expression.ts'
+import type { Expression, Grammar, Range } from './grammar.ts'
 import { ANY } from './regex.ts'
 
 const MAX_DEPTH = 200

@@ -1,17 +1,7 @@
 /** The syntax of JSON: strings, white space, and values of any kind. */
 import { nested } from './budget.ts'
-import {
-  characters,
-  choice,
-  complement,
-  literal,
-  optional,
-  repeat,
-  rule,
-  sequence,
-  type Expression,
-  type Range,
-} from './expression.ts'
+import { characters, choice, complement, literal, optional, repeat, rule, sequence } from './expression.ts'
+import type { Expression, Range } from './grammar.ts'
 import { number } from './numbers.ts'
 import { ANY, type Writer } from './regex.ts'
 

@@ -1,5 +1,6 @@
 /** One of several texts, as a prefix tree: each byte has few alternatives. */
-import { choice, inOrder, literal, sequence, type Expression } from './expression.ts'
+import { choice, inOrder, literal, sequence } from './expression.ts'
+import type { Expression } from './grammar.ts'
 
 const partsOf = (text: string): readonly Expression[] => {
   const whole = literal(text)

@@ -5,7 +5,8 @@
  */
 import { charge } from './budget.ts'
 import { checkGrammar, MAX_WAYS } from './check.ts'
-import { GrammarError, rule, type Expression, type Grammar } from './expression.ts'
+import { GrammarError, rule } from './expression.ts'
+import type { Expression, Grammar } from './grammar.ts'
 
 type Repeat = Extract<Expression, { kind: 'repeat' }>
 type Stack = { readonly id: number; readonly head: Expression; readonly tail: Stack | undefined }

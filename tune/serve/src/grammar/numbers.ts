@@ -1,14 +1,6 @@
 /** JSON numbers within bounds. Numbers have at most 15 digits, which every JSON reader preserves exactly. */
-import {
-  characters,
-  choice,
-  literal,
-  NEVER,
-  optional,
-  repeat,
-  sequence,
-  type Expression,
-} from './expression.ts'
+import { characters, choice, literal, NEVER, optional, repeat, sequence } from './expression.ts'
+import type { Expression } from './grammar.ts'
 
 const DIGITS = 15
 const LARGEST = 10 ** DIGITS - 1

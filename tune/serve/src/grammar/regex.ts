@@ -9,9 +9,8 @@ import {
   inOrder,
   MAX_CODE_POINT,
   repeat,
-  type Expression,
-  type Range,
 } from './expression.ts'
+import type { Expression, Range } from './grammar.ts'
 import { acceptsText, createMachine } from './machine.ts'
 
 /** Encodes a character of some ranges: as it is, or as in a JSON string. */

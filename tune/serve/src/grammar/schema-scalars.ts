@@ -1,5 +1,6 @@
 /** Strings and numbers of a schema. */
-import { GrammarError, NEVER, type Expression } from './expression.ts'
+import { GrammarError, NEVER } from './expression.ts'
+import type { Expression } from './grammar.ts'
 import { FORMATS } from './formats.ts'
 import { inString, quoted, string } from './json-text.ts'
 import { integer, number } from './numbers.ts'

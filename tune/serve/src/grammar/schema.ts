@@ -3,18 +3,8 @@
  * come in the order of the schema, and others only where `additionalProperties` is given.
  */
 import { nested } from './budget.ts'
-import {
-  choice,
-  GrammarError,
-  literal,
-  NEVER,
-  optional,
-  repeat,
-  rule,
-  sequence,
-  type Expression,
-  type Grammar,
-} from './expression.ts'
+import { choice, GrammarError, literal, NEVER, optional, repeat, rule, sequence } from './expression.ts'
+import type { Expression, Grammar } from './grammar.ts'
 import {
   anyArray,
   anyObject,

@@ -9,9 +9,8 @@ import {
   repeat,
   rule,
   sequence,
-  type Expression,
-  type Grammar,
 } from './expression.ts'
+import type { Expression, Grammar } from './grammar.ts'
 import { oneOf } from './literals.ts'
 import { regexExpression } from './regex.ts'
 import { objectGrammar, schemaGrammar } from './schema.ts'

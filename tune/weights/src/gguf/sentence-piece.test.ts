@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readModelText } from '../model-texts.ts'
 import { loadTokenizer } from '../tokenizer.ts'
 import { openGguf } from './gguf-file.ts'
-import { TOKEN_TYPES, readVocabulary, type TokenType } from './vocabulary.ts'
+import { TOKEN_TYPES, type TokenType } from './tokens.ts'
+import { readVocabulary } from './vocabulary.ts'
 import { bool, text, texts, u32, writeGguf, type MetadataValue } from './writer.ts'
 
 const reference = (name: string) =>

@@ -12,7 +12,7 @@
  */
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { Metadata } from './metadata.ts'
-import type { Token } from './vocabulary.ts'
+import type { Token } from './tokens.ts'
 
 export type SentencePiece = {
   kind: 'llama'

@@ -1,7 +1,8 @@
 /** A GGUF file's tokenizer as the files of a model directory. */
 import { InputError } from '../errors.ts'
 import { isFoundFirst, sentencePieceJson } from './sentence-piece.ts'
-import type { ByteLevel, Token, Vocabulary } from './vocabulary.ts'
+import type { Token } from './tokens.ts'
+import type { ByteLevel, Vocabulary } from './vocabulary.ts'
 
 type Json = Record<string, unknown>
 

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { InputError, UnsupportedError } from '../errors.ts'
 import { openTexts, type TokenizerTexts } from '../tokenizer.ts'
 import { splitLike, stepsOf } from './split-patterns.ts'
-import { TOKEN_TYPES, type ByteLevel, type Vocabulary } from './vocabulary.ts'
+import { TOKEN_TYPES } from './tokens.ts'
+import type { ByteLevel, Vocabulary } from './vocabulary.ts'
 import { bool, text, texts, u32, type MetadataValue } from './writer.ts'
 
 const off = z.literal([false, null]).optional()

@@ -2,16 +2,13 @@
  * The tokenizer inside a GGUF file: tokens in order of their ids, their types and merges, special tokens by
  * id, the chat template.
  */
-import type { ChatTemplates } from '../chat-templates.ts'
+import type { ChatTemplates } from '../chat.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { Metadata } from './metadata.ts'
 import { readSentencePiece, type SentencePiece } from './sentence-piece.ts'
 import { SPLIT_NAMES, splitNamed, type SplitRow } from './split-patterns.ts'
+import { TOKEN_TYPES, type Token, type TokenType } from './tokens.ts'
 
-/** Type of a token, by its number in a file. */
-export const TOKEN_TYPES = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const
-export type TokenType = keyof typeof TOKEN_TYPES
-export type Token = { text: string; type: TokenType }
 const typeNames = new Map<number, TokenType>(
   Object.entries(TOKEN_TYPES).map(([name, id]) => [id, name as TokenType]),
 )

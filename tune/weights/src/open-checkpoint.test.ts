@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { checkBase, plainDtype } from './base-weights.ts'
-import { openCheckpoint } from './checkpoint.ts'
+import { openCheckpoint } from './open-checkpoint.ts'
 import { encodeFloats } from './float-values.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 
