@@ -8,7 +8,7 @@ import { AREAS, type Area, OPENING, findWords, oldWords } from './words.ts'
 /** Highest count of each area. */
 const MAX: Record<Area, number> = {
   documents: 39,
-  messages: 21,
+  messages: 12,
   names: 13,
   files: 0,
   comments: 41,

@@ -14,7 +14,7 @@ import { defineFamilies } from './conformance/trees.ts'
 import { defineInbox } from './conformance/inbox.ts'
 import { defineLeases } from './conformance/leases.ts'
 import { defineLinking } from './conformance/linking.ts'
-import { defineNotices } from './conformance/notifications.ts'
+import { defineNotifications } from './conformance/notifications.ts'
 import { defineReading } from './conformance/reading.ts'
 import { defineSchedules } from './conformance/schedules.ts'
 import { defineSearching } from './conformance/searching.ts'
@@ -47,7 +47,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('leases', () => defineLeases(bench))
     describe('fairness', () => defineFairness(bench))
     describe('inbox', () => defineInbox(bench))
-    describe('notifications', () => defineNotices(bench))
+    describe('notifications', () => defineNotifications(bench))
     describe('searching', () => defineSearching(bench))
     describe('state', () => defineState(bench))
     describe('snapshots', () => defineSnapshots(bench))

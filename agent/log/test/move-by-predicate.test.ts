@@ -344,7 +344,13 @@ async function fill(store: LogStore, org_id: string): Promise<void> {
     kinds: '["governance_gate"]',
     after_ms: 0,
   })
-  await notifications.plan({ id: of('notice'), user_id: user, way: 'webhook', about: item.id, next_at: 0 })
+  await notifications.plan({
+    id: of('notification'),
+    user_id: user,
+    way: 'webhook',
+    about: item.id,
+    next_at: 0,
+  })
 }
 
 async function copyOne(source: Place, target: Place, key: number): Promise<string[]> {

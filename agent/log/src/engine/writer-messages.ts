@@ -115,9 +115,9 @@ export type Answer =
   | [how: 'failed', message: string, storage: boolean]
 
 /** A message for the service's logger. */
-export type WriterNotification = { notice: 'warn' | 'error'; message: string }
+export type WriterLine = { level: 'warn' | 'error'; message: string }
 /** `ready` or `damaged`, with log messages before; then the answers of one batch at a time. */
-export type FromWriter = 'ready' | { damaged: string } | WriterNotification | AnswersText
+export type FromWriter = 'ready' | { damaged: string } | WriterLine | AnswersText
 declare const answers: unique symbol
 export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText

@@ -159,7 +159,7 @@ export const RESOURCES = {
     ...channels,
   }),
   notifications: row<never, object, never, NotificationStore>({
-    tables: { notice_settings: 'organisation', notices: 'organisation' },
+    tables: { notification_settings: 'organisation', notifications: 'organisation' },
     changes: {},
     ...notifications,
   }),

@@ -3,7 +3,7 @@ import type { Transactional } from './batch-writer.ts'
 import { prepareCount, storeId } from './losses.ts'
 import type { Db } from './adapter.ts'
 import { openMark } from './store-mark.ts'
-import type { Answer, CommitAnswer, WriterNotification, WriterStart } from '../engine/writer-messages.ts'
+import type { Answer, CommitAnswer, WriterLine, WriterStart } from '../engine/writer-messages.ts'
 
 export type MarkKeeper = {
   /** Call when the batch is on disk, with its answers. */
@@ -14,7 +14,7 @@ export type MarkKeeper = {
 export function keepMark(
   db: Db,
   { dir, now }: WriterStart,
-  tell: (level: WriterNotification['notice'], message: string) => void,
+  tell: (level: WriterLine['level'], message: string) => void,
 ): MarkKeeper {
   const mark = openMark(dir, error =>
     tell(

@@ -9,9 +9,9 @@ import { checkHeader, refuseDamaged } from './refuse-damaged.ts'
 import { type Db, openDb } from './adapter.ts'
 import { MARK, readMark, setMarkAside } from './store-mark.ts'
 import { configureWriter } from './writer-connection.ts'
-import type { WriterNotification, WriterStart } from '../engine/writer-messages.ts'
+import type { WriterLine, WriterStart } from '../engine/writer-messages.ts'
 
-type Report = (level: WriterNotification['notice'], message: string) => void
+type Report = (level: WriterLine['level'], message: string) => void
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 

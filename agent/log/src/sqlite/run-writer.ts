@@ -10,7 +10,7 @@ import { DamagedStore } from './refuse-damaged.ts'
 import type { Db } from './adapter.ts'
 import {
   type FromWriter,
-  type WriterNotification,
+  type WriterLine,
   readRequests,
   type RequestsText,
   writeAnswers,
@@ -29,7 +29,7 @@ const MAX_BATCH = 256
  */
 export function runWriter(port: MessagePort, start: WriterStart): void {
   const send = (message: FromWriter): void => port.postMessage(message)
-  const tell = (notice: WriterNotification['notice'], message: string): void => send({ notice, message })
+  const tell = (level: WriterLine['level'], message: string): void => send({ level, message })
   try {
     serve(openWriter(start, tell), { port, start, send, tell })
   } catch (error) {
@@ -43,7 +43,7 @@ type Ends = {
   port: MessagePort
   start: WriterStart
   send(message: FromWriter): void
-  tell(notice: WriterNotification['notice'], message: string): void
+  tell(level: WriterLine['level'], message: string): void
 }
 
 function serve(db: Db, { port, start, send, tell }: Ends): void {

@@ -121,7 +121,7 @@ const untilReady = (worker: WriterThread, report: WriterListeners['report']): Pr
         reject(new DamagedStore(message.damaged))
     })
     worker.on('message', (message: FromWriter) => {
-      if (typeof message === 'object' && 'notice' in message) report(message.notice, message.message)
+      if (typeof message === 'object' && 'level' in message) report(message.level, message.message)
     })
   })
 

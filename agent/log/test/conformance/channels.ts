@@ -176,7 +176,7 @@ export function defineChannels({ open, kind }: Bench): void {
     const { store } = await openConnected()
     const { channels } = store
     const fence = await fenceOf(store)
-    const notice = {
+    const reply = {
       session_id: repliesOf('hook'),
       event_id: 4,
       part: 0,
@@ -184,12 +184,12 @@ export function defineChannels({ open, kind }: Bench): void {
       key: 'k',
       body: 'no',
     }
-    await channels.planReply(notice)
-    await channels.planReply({ ...notice, body: 'other' })
+    await channels.planReply(reply)
+    await channels.planReply({ ...reply, body: 'other' })
     expect(await channels.dueReplies('hook', 10)).toMatchObject([{ body: 'no', state: 'planned' }])
-    await channels.beginDelivery(notice, fence)
-    await channels.settleDelivery(notice, { state: 'sent', platform_message_id: 'm' }, fence)
-    await channels.planReply(notice)
+    await channels.beginDelivery(reply, fence)
+    await channels.settleDelivery(reply, { state: 'sent', platform_message_id: 'm' }, fence)
+    await channels.planReply(reply)
     expect(await channels.dueReplies('hook', 10)).toEqual([])
   })
 

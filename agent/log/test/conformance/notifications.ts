@@ -17,7 +17,7 @@ const GATE = { id: 'gate', user_id: 'ann' }
 
 type Chosen = { scope?: 'own' | 'org'; kinds?: string; after_ms?: number }
 
-export function defineNotices({ open, sql }: Bench): void {
+export function defineNotifications({ open, sql }: Bench): void {
   async function begin() {
     const opened = await open()
     const { accounts } = opened.store

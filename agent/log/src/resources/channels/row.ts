@@ -217,7 +217,7 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   /** After the call. False if the lease was lost. */
   settleDelivery(id: DeliveryId, settled: DeliverySettled, fence: ChannelFence): Promise<boolean>
   /** Plans an automatic reply; idempotent. */
-  planReply(notice: DeliveryId & { connection_id: string; key: string; body: string }): Promise<void>
+  planReply(reply: DeliveryId & { connection_id: string; key: string; body: string }): Promise<void>
   /** Automatic replies to send now, oldest first. */
   dueReplies(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>

@@ -152,8 +152,7 @@ const leaving = (
       settled.possible_duplicate ?? 0,
       ...held(fence),
     ),
-  planReply: notice =>
-    act('planReply', ...place(notice), notice.connection_id, notice.key, notice.body, now()),
+  planReply: reply => act('planReply', ...place(reply), reply.connection_id, reply.key, reply.body, now()),
   dueReplies: (connectionId, limit) => all('dueReplies', repliesOf(connectionId), now(), limit),
   listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
   deliveryOfKey: (connectionId, key) => one('deliveryOfKey', connectionId, key),

@@ -54,7 +54,7 @@ export type InboxNotification = {
 export type NewNotification = Pick<InboxNotification, 'user_id' | 'way'> & { item_id: string; due_at: number }
 
 /** Name of the single lease for all notifications. */
-export const NOTIFICATIONS = 'inbox-notices'
+export const NOTIFICATIONS = 'inbox-notifications'
 export type NotificationResult = { state: NotificationState; next_at?: number; error?: string }
 
 export type NotificationStore = {
@@ -75,12 +75,12 @@ export type NotificationStore = {
   /** Open items without a planned notification, oldest first. */
   fresh(limit: number): Promise<NewNotification[]>
   /** Idempotent per person, method and item. */
-  plan(notice: Pick<InboxNotification, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
+  plan(notification: Pick<InboxNotification, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
   due(limit: number): Promise<InboxNotification[]>
   /** Before the call. False if it was tried since it was read, is due later, or the lease was lost. */
-  begin(notice: Pick<InboxNotification, 'id' | 'user_id' | 'attempts'>, epoch: number): Promise<boolean>
+  begin(notification: Pick<InboxNotification, 'id' | 'user_id' | 'attempts'>, epoch: number): Promise<boolean>
   settle(
-    notice: Pick<InboxNotification, 'id' | 'user_id'>,
+    notification: Pick<InboxNotification, 'id' | 'user_id'>,
     settled: NotificationResult,
     epoch: number,
   ): Promise<boolean>
@@ -104,43 +104,53 @@ export type NotificationStore = {
 function createNotificationStore(ask: AskNamed<NotificationStatement>, now: () => number): NotificationStore {
   const { all, one, act, did } = createAsking(ask)
   return {
-    settings: userId => one('noticeSettings', userId),
+    settings: userId => one('notificationSettings', userId),
     putChoice: ({ user_id, org_id, scope, kinds, after_ms }) =>
-      act('putNoticeChoice', user_id, org_id, scope, kinds, after_ms),
+      act('putNotificationChoice', user_id, org_id, scope, kinds, after_ms),
     setWebhook: (userId, webhook) =>
       webhook === null
-        ? act('setNoticeWebhook', userId, null, null, null)
-        : act('setNoticeWebhook', userId, webhook.url, webhook.secret, now()),
+        ? act('setNotificationWebhook', userId, null, null, null)
+        : act('setNotificationWebhook', userId, webhook.url, webhook.secret, now()),
     setMail: (userId, mail) =>
       mail === null
-        ? act('setNoticeMail', userId, null, null, null)
-        : act('setNoticeMail', userId, mail.address, mail.code, now() + mail.ttl_ms),
+        ? act('setNotificationMail', userId, null, null, null)
+        : act('setNotificationMail', userId, mail.address, mail.code, now() + mail.ttl_ms),
     async tryMailCode(userId, most) {
       const row = await one<{ mail_code: string }>('tryMailCode', userId, now(), most)
       return row?.mail_code ?? null
     },
-    confirmMail: (userId, code) => did('confirmNoticeMail', userId, code, now()),
+    confirmMail: (userId, code) => did('confirmNotificationMail', userId, code, now()),
 
-    fresh: limit => all('freshNotices', now(), limit),
+    fresh: limit => all('freshNotifications', now(), limit),
     plan: ({ id, user_id, way, about, next_at }) =>
-      act('planInboxNotice', id, user_id, way, about, next_at, now()),
-    due: limit => all('dueInboxNotices', now(), limit),
+      act('planNotification', id, user_id, way, about, next_at, now()),
+    due: limit => all('dueNotifications', now(), limit),
     begin: ({ id, user_id, attempts }, epoch) =>
-      did('beginNotice', id, user_id, NOTIFICATIONS, epoch, now(), attempts),
+      did('beginNotification', id, user_id, NOTIFICATIONS, epoch, now(), attempts),
     settle: ({ id, user_id }, { state, next_at, error }, epoch) =>
-      did('settleNotice', id, user_id, NOTIFICATIONS, epoch, state, next_at ?? now(), error ?? null, now()),
-    redo: (id, userId) => did('redoNotice', id, userId, now()),
+      did(
+        'settleNotification',
+        id,
+        user_id,
+        NOTIFICATIONS,
+        epoch,
+        state,
+        next_at ?? now(),
+        error ?? null,
+        now(),
+      ),
+    redo: (id, userId) => did('redoNotification', id, userId, now()),
     async sent(userId, way, withinMs) {
       const row = await one<{ count: number; oldest: number | null }>(
-        'sentNotices',
+        'sentNotifications',
         userId,
         way,
         now() - withinMs,
       )
       return row ?? { count: 0, oldest: null }
     },
-    list: (userId, limit) => all('noticesOf', userId, limit),
-    prune: olderThanMs => act('pruneNotices', now() - olderThanMs),
+    list: (userId, limit) => all('notificationsOf', userId, limit),
+    prune: olderThanMs => act('pruneNotifications', now() - olderThanMs),
   }
 }
 

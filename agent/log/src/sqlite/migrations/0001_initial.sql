@@ -584,7 +584,7 @@ CREATE TABLE channel_visitors (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX channel_visitors_by_expiry ON channel_visitors (org_key, connection_id, expires_at);
 
-CREATE TABLE notice_settings (
+CREATE TABLE notification_settings (
   org_key INTEGER NOT NULL,
   user_id TEXT NOT NULL,
   org_id TEXT NOT NULL,
@@ -602,7 +602,7 @@ CREATE TABLE notice_settings (
   PRIMARY KEY (org_key, user_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE notices (
+CREATE TABLE notifications (
   org_key INTEGER NOT NULL,
   id TEXT NOT NULL,
   user_id TEXT NOT NULL,
@@ -617,8 +617,8 @@ CREATE TABLE notices (
   PRIMARY KEY (org_key, id),
   UNIQUE (org_key, user_id, way, about)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX notices_due ON notices (org_key, next_at) WHERE state IN ('due', 'sending');
-CREATE INDEX notices_by_user ON notices (org_key, user_id, created_at);
+CREATE INDEX notifications_due ON notifications (org_key, next_at) WHERE state IN ('due', 'sending');
+CREATE INDEX notifications_by_user ON notifications (org_key, user_id, created_at);
 
 CREATE TABLE idempotent_answers (
   org_key INTEGER NOT NULL,

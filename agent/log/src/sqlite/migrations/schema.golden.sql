@@ -359,7 +359,7 @@ CREATE TABLE missions (
   UNIQUE (org_key, key)
 ) STRICT;
 
-CREATE TABLE notice_settings (
+CREATE TABLE notification_settings (
   org_key INTEGER NOT NULL,
   user_id TEXT NOT NULL,
   org_id TEXT NOT NULL,
@@ -377,7 +377,7 @@ CREATE TABLE notice_settings (
   PRIMARY KEY (org_key, user_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE notices (
+CREATE TABLE notifications (
   org_key INTEGER NOT NULL,
   id TEXT NOT NULL,
   user_id TEXT NOT NULL,
@@ -626,9 +626,9 @@ CREATE INDEX missions_of_creator ON missions (org_key, created_by, key);
 
 CREATE UNIQUE INDEX missions_under_way ON missions (org_key, session_id) WHERE ended_at IS NULL;
 
-CREATE INDEX notices_by_user ON notices (org_key, user_id, created_at);
+CREATE INDEX notifications_by_user ON notifications (org_key, user_id, created_at);
 
-CREATE INDEX notices_due ON notices (org_key, next_at) WHERE state IN ('due', 'sending');
+CREATE INDEX notifications_due ON notifications (org_key, next_at) WHERE state IN ('due', 'sending');
 
 CREATE INDEX schedules_by_org ON schedules (org_key, created_at);
 
