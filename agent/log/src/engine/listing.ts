@@ -5,20 +5,19 @@ import type { SessionRow } from '../session.ts'
 import { cursorAfter } from './session-query.ts'
 import { type StoredSession, toSessionRow } from './session-rows.ts'
 
+const invalidCursor = (cursor: string): AppError =>
+  new AppError('invalid_cursor', `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`)
+
 /** The cursor of a listing is the internal key of its last row, which is meaningless elsewhere. */
 export function parseCursor(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER
-  if (!/^[0-9a-z]{1,11}$/.test(cursor))
-    throw new AppError(
-      'invalid_cursor',
-      `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`,
-    )
+  if (!/^[0-9a-z]{1,11}$/.test(cursor)) throw invalidCursor(cursor)
   return Number.parseInt(cursor, 36)
 }
 
 /** `rows` has one more than the limit if there is a next page. */
 export function page<R, T>(
-  rows: R[],
+  rows: readonly R[],
   limit: number,
   key: (row: R) => number,
   shape: (row: R) => T,
@@ -27,6 +26,30 @@ export function page<R, T>(
   return {
     found: rows.slice(0, limit).map(shape),
     next_cursor: rows.length > limit && last !== undefined ? key(last).toString(36) : null,
+  }
+}
+
+/** Position in a listing by time, newest first: the time and the id of its last row. */
+export type TimedCursor = { at: number; id: string }
+export function parseTimedCursor(cursor: string | undefined): TimedCursor {
+  if (cursor === undefined) return { at: Number.MAX_SAFE_INTEGER, id: '' }
+  const [, at, id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
+  if (at === undefined || id === undefined) throw invalidCursor(cursor)
+  return { at: Number.parseInt(at, 36), id }
+}
+
+/** A page of a listing by time; `rows` has one more than the limit if there is a next page. */
+export function timedPage<R, T>(
+  rows: readonly R[],
+  limit: number,
+  position: (row: R) => TimedCursor,
+  shape: (row: R) => T,
+): { found: T[]; next_cursor: string | null } {
+  const last = rows[limit - 1]
+  const cursorOf = ({ at, id }: TimedCursor): string => `${at.toString(36)}.${id}`
+  return {
+    found: rows.slice(0, limit).map(shape),
+    next_cursor: rows.length > limit && last !== undefined ? cursorOf(position(last)) : null,
   }
 }
 

@@ -2,12 +2,10 @@
  * Migrates a schema to the current version: numbered SQL files, each applied once, in its own transaction, by
  * one process at a time.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { asError } from '@cairn/protocol'
 import { assetBeside } from '@cairn/tooling/beside'
-import { olderNumbering } from '../engine/older-numbering.ts'
+import { type Migration, newerSchema, olderNumbering, readMigrationsIn } from '../engine/migrations.ts'
 
-const directory = assetBeside(import.meta, './migrations/', 'migrations-postgres/')
 /** Class of the advisory lock, combined with a hash of the schema's name. */
 const LOCK_CLASS = 0x636169
 
@@ -16,17 +14,8 @@ export type Connection = {
   query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
 }
 
-type Migration = { version: number; name: string; sql: string }
-
 export const readMigrations = (): Migration[] =>
-  readdirSync(directory)
-    .filter(name => /^\d{4}_.+\.sql$/.test(name))
-    .toSorted()
-    .map(name => ({
-      version: Number(name.slice(0, 4)),
-      name,
-      sql: readFileSync(new URL(name, directory), 'utf8'),
-    }))
+  readMigrationsIn(assetBeside(import.meta, './migrations/', 'migrations-postgres/'))
 
 /** Null if the schema does not exist, 0 if it is empty. */
 async function schemaVersion(client: Connection, schema: string): Promise<number | null> {
@@ -42,11 +31,7 @@ async function schemaVersion(client: Connection, schema: string): Promise<number
 
 async function refuseOther(client: Connection, schema: string, found: number, known: number): Promise<void> {
   if (found > 0 && (await isOlderNumbering(client, schema))) throw new Error(olderNumbering(found, known))
-  if (found > known)
-    throw new Error(
-      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
-        'newer program, or restore a dump from before the upgrade',
-    )
+  if (found > known) throw new Error(newerSchema(found, known, 'dump'))
 }
 
 /** A store of the older numbering has sessions and no directory. */

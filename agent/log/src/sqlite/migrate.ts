@@ -1,25 +1,11 @@
 /**
  * Migrates a database to the current schema: numbered SQL files, each applied once, in its own transaction.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { assetBeside } from '@cairn/tooling/beside'
-import { olderNumbering } from '../engine/older-numbering.ts'
+import { type Migration, newerSchema, olderNumbering, readMigrationsIn } from '../engine/migrations.ts'
 import type { Db } from './adapter.ts'
 
-const directory = assetBeside(import.meta, './migrations/')
-
-export type Migration = { version: number; name: string; sql: string }
-
-export function readMigrations(): Migration[] {
-  return readdirSync(directory)
-    .filter(name => /^\d{4}_.+\.sql$/.test(name))
-    .toSorted()
-    .map(name => ({
-      version: Number(name.slice(0, 4)),
-      name,
-      sql: readFileSync(new URL(name, directory), 'utf8'),
-    }))
-}
+export const readMigrations = (): Migration[] => readMigrationsIn(assetBeside(import.meta, './migrations/'))
 
 /** The version of the last applied migration; 0 for an empty database. */
 export function schemaVersion(db: Db): number {
@@ -37,11 +23,7 @@ export function refuseOther(db: Db, migrations: readonly Migration[]): void {
   const found = schemaVersion(db)
   const known = migrations.at(-1)?.version ?? 0
   if (found > 0 && isOlderNumbering(db)) throw new Error(olderNumbering(found, known))
-  if (found > known)
-    throw new Error(
-      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
-        'newer program, or restore a backup from before the upgrade',
-    )
+  if (found > known) throw new Error(newerSchema(found, known, 'backup'))
 }
 
 /** A store of the older numbering has sessions and no directory. */

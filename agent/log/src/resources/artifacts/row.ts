@@ -22,9 +22,7 @@ export const artifactChanges: Resource<ArtifactChange, ArtifactReads, EncodedArt
   },
 }
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** An artifact as it is stored. */
 export type StoredArtifact = Omit<ArtifactMeta, 'session_id' | 'created_at'> & { created_at: number }
 
 export const toArtifactMeta = (row: StoredArtifact, sessionId: string): ArtifactMeta => ({

@@ -45,9 +45,6 @@ export interface CodeRunReads {
 
 export const toCodeRun = ({ org_key: _, ...run }: Keyed<CodeRun>): CodeRun => run
 
-// ---- guards
-// -----------------------------------------------------------------------------------------
-
 export const codeRunChanges: Resource<CodeRunChange, CodeRunReads>['changes'] = {
   'code.begin': {},
   'code.move': {},

@@ -35,9 +35,7 @@ export const grantChanges: Resource<GrantChange, GrantReads>['changes'] = {
 export const noGrant = (row: StoredSession, tool: string): Refusing =>
   new Refusing('no_grant', `[commit] session ${row.id} has no live grant for this call of ${tool}`, row)
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** A grant as it is stored. */
 export type StoredGrant = { id: string; granted_by: string; granted_by_kind: Decider['kind'] | null }
 
 export const toGrant = (row: StoredGrant | undefined): Grant | null =>

@@ -96,9 +96,6 @@ type OpenItem = {
 /** With texts as JSON, redacted. */
 export type EncodedInboxChange = OpenItem | Exclude<InboxChange, { do: 'inbox.open' }>
 
-// ---- guards
-// -----------------------------------------------------------------------------------------
-
 function redactItem(
   { item }: ChangeNamed<InboxChange, 'inbox.open'>,
   redact: Redact,

@@ -85,7 +85,7 @@ export const toTrees = (rows: readonly StoredTree[], ids: readonly string[]): Se
   const found = new Map(rows.map(row => [row.id, row]))
   return ids.map(id => {
     const row = found.get(id)
-    if (row === undefined) throw new Error(`[families] nothing was read of session ${id}`)
+    if (row === undefined) throw new Error(`[links] no row was read for session ${id}`)
     const { root_id, depth, open_children, children_cost_usd } = row
     return { root_id, depth, open_children, children_cost_usd: Number(children_cost_usd.toFixed(10)) }
   })

@@ -1,5 +1,6 @@
 /** Links and trees on Postgres; changes run under the locks of their sessions and trees. */
 import { orgOf } from '../../engine/directory.ts'
+import { parseTimedCursor } from '../../engine/listing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { Database, Rows, Statement } from '../../postgres/connections.ts'
 import {
@@ -10,11 +11,9 @@ import {
   linkPage,
   type LinkReads,
   linkRefusals,
-  parseLinkCursor,
+  MAX_CHILDREN,
 } from './row.ts'
 import { type Link, type StoredLink, type StoredTree, toLink, toTrees } from './link.ts'
-
-const MAX_ROWS = 1000
 
 export const LOCK_TREES: Statement = {
   name: 'lock_trees',
@@ -168,14 +167,14 @@ export const linksOnPostgres: Resource<LinkChange, LinkReads>['postgres'] = {
 
   store: ({ db }) => ({
     get: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
-    children: async (parentId, { open = false, limit = MAX_ROWS } = {}) =>
+    children: async (parentId, { open = false, limit = MAX_CHILDREN } = {}) =>
       toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
     async descendants(sessionId, { status, limit, cursor }) {
-      const { opened_at, child_id } = parseLinkCursor(cursor)
+      const { at, id } = parseTimedCursor(cursor)
       const isRoot = !(await readLinks(db, [sessionId])).has(sessionId)
       const rows = await db.query(
         isRoot ? BELOW_ROOT : BELOW,
-        [sessionId, status === undefined ? null : [...status], opened_at, child_id, limit + 1],
+        [sessionId, status === undefined ? null : [...status], at, id, limit + 1],
         { repeatable: true },
       )
       return linkPage(rows as StoredLink[], limit)

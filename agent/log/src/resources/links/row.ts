@@ -6,8 +6,8 @@
  *
  * The rows change in the commits of sessions (commit.ts), so a link always agrees with its events.
  */
-import { AppError } from '@cairn/protocol/words'
 import { orgOf } from '../../engine/directory.ts'
+import { timedPage } from '../../engine/listing.ts'
 import { Refusing } from '../../engine/refusing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
@@ -38,6 +38,8 @@ export type LinkChange =
   | { do: 'tree.expect'; root_id: string; version: number }
 
 export const DAY_MS = 24 * 3600 * 1000
+/** Maximum number of children that one call returns. */
+export const MAX_CHILDREN = 1000
 
 export type DescendantQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
 
@@ -59,29 +61,18 @@ export interface LinkReads {
   countSince(rootId: string, since: number): Promise<number>
 }
 
-/** Position in a listing of links: continues before this one, newest first. */
-export type LinkCursor = { opened_at: number; child_id: string }
-export function parseLinkCursor(cursor: string | undefined): LinkCursor {
-  if (cursor === undefined) return { opened_at: Number.MAX_SAFE_INTEGER, child_id: '' }
-  const [, at, child_id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
-  if (at === undefined || child_id === undefined)
-    throw new AppError(
-      'invalid_cursor',
-      `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`,
-    )
-  return { opened_at: Number.parseInt(at, 36), child_id }
-}
 /** `rows` has one more than the limit if there is a next page. */
 export function linkPage(
   rows: readonly StoredLink[],
   limit: number,
 ): { links: Link[]; next_cursor: string | null } {
-  const last = rows[limit - 1]
-  return {
-    links: rows.slice(0, limit).map(toLink),
-    next_cursor:
-      rows.length > limit && last !== undefined ? `${last.opened_at.toString(36)}.${last.child_id}` : null,
-  }
+  const { found, next_cursor } = timedPage(
+    rows,
+    limit,
+    row => ({ at: row.opened_at, id: row.child_id }),
+    toLink,
+  )
+  return { links: found, next_cursor }
 }
 
 /** The ids of a session's descendants, as a table `below`; the syntax works on both stores. */
@@ -91,9 +82,6 @@ export const descendantsSql = (id: string): string => `
     UNION
     SELECT l.org_key, l.child_id FROM links l JOIN below b ON l.org_key = b.org_key AND l.parent_id = b.id
   )`
-
-// ---- guards
-// -----------------------------------------------------------------------------------------
 
 export const linkChanges: Resource<LinkChange, LinkReads>['changes'] = {
   'link.open': { trees: ({ link }) => [link.root_id] },

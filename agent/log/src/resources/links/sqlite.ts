@@ -1,5 +1,6 @@
 /** Links and trees on the embedded store. */
 import { orgOf } from '../../engine/directory.ts'
+import { parseTimedCursor } from '../../engine/listing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import type { Db } from '../../sqlite/adapter.ts'
 import {
@@ -10,11 +11,10 @@ import {
   linkPage,
   type LinkReads,
   linkRefusals,
-  parseLinkCursor,
+  MAX_CHILDREN,
 } from './row.ts'
 import { type StoredLink, type StoredTree, toLink, toTrees } from './link.ts'
 
-const MAX_ROWS = 1000
 /** The link of a child of an organisation. */
 export const LINK = `SELECT * FROM links WHERE org_key = ? AND child_id = ?`
 
@@ -114,16 +114,16 @@ export const linksOnSqlite: Resource<LinkChange, LinkReads>['sqlite'] = {
         const row = link.get(childId) as StoredLink | undefined
         return row === undefined ? null : toLink(row)
       },
-      children: (parentId, { open, limit = MAX_ROWS } = {}) =>
+      children: (parentId, { open, limit = MAX_CHILDREN } = {}) =>
         (children.all(parentId, open === true ? 1 : 0, limit) as StoredLink[]).map(toLink),
       descendants(sessionId, { status, limit, cursor }) {
-        const { opened_at, child_id } = parseLinkCursor(cursor)
+        const { at, id: child } = parseTimedCursor(cursor)
         const isRoot = link.get(sessionId) === undefined
         const rows = (isRoot ? belowRoot : below).all({
           id: sessionId,
           status: status === undefined ? null : JSON.stringify(status),
-          at: opened_at,
-          child: child_id,
+          at,
+          child,
           limit: limit + 1,
         }) as StoredLink[]
         return linkPage(rows, limit)

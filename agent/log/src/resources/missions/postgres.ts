@@ -9,7 +9,7 @@ import {
   missionPage,
   type MissionReads,
   missionRefusals,
-  movedMission,
+  moveMission,
   storedMission,
   type StoredMission,
   toMission,
@@ -84,14 +84,12 @@ export const missionsOnPostgres: Resource<MissionChange, MissionReads>['postgres
       ])
       if (added.length === 0) throw missionRefusals.exists(row, mission.mission_id)
     },
-    async 'mission.move'(ask, change, { row, at }) {
-      await ask(MOVE_TREE, [row.org_key, change.root_id])
-      const found = (await ask(MISSION_TO_MOVE, [row.org_key, change.mission_id]))[0] as
-        StoredMission | undefined
-      const moved = found === undefined ? null : movedMission(found, change, at)
-      if (moved === null) throw missionRefusals.moved(row, change.mission_id, found?.status)
-      const { status, iteration, state, ended_at } = moved
-      await ask(MOVE, [change.mission_id, status, iteration, state, ended_at, row.org_key])
+    async 'mission.move'(ask, change, context) {
+      const { org_key } = context.row
+      await ask(MOVE_TREE, [org_key, change.root_id])
+      const found = (await ask(MISSION_TO_MOVE, [org_key, change.mission_id]))[0] as StoredMission | undefined
+      const { status, iteration, state, ended_at } = moveMission(found, change, context)
+      await ask(MOVE, [change.mission_id, status, iteration, state, ended_at, org_key])
     },
   },
 

@@ -13,7 +13,7 @@ import type {
 import { isMissionOver } from '@cairn/protocol/words'
 import { Refusing } from '../../engine/refusing.ts'
 import { page } from '../../engine/listing.ts'
-import type { Keyed, Resource } from '../../engine/resource.ts'
+import type { ChangeContext, Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 import { redactJson } from '../../engine/redact-json.ts'
 
@@ -100,9 +100,7 @@ export type MissionChange =
       state?: MissionState
     }
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** A mission as it is stored. */
 export type StoredMission = Omit<Mission, 'definition' | 'state'> & { definition: string; state: string }
 
 export const toMission = ({ org_key: _, ...row }: Keyed<StoredMission>): Mission => ({
@@ -123,17 +121,18 @@ export const storedMission = (mission: NewMission, at: number): Omit<StoredMissi
 
 type Moved = Pick<StoredMission, 'status' | 'iteration' | 'state' | 'ended_at'>
 
-/** The mission after a change; null if its status is not one that the change starts from. */
-export function movedMission(
-  row: StoredMission,
-  { from, to, iteration, state }: Extract<MissionChange, { do: 'mission.move' }>,
-  at: number,
-): Moved | null {
-  if (!from.includes(row.status)) return null
+/** The mission after a change; rejected if its status is not one that the change starts from. */
+export function moveMission(
+  mission: StoredMission | undefined,
+  { mission_id, from, to, iteration, state }: Extract<MissionChange, { do: 'mission.move' }>,
+  { row, at }: ChangeContext,
+): Moved {
+  if (mission === undefined || !from.includes(mission.status))
+    throw missionRefusals.moved(row, mission_id, mission?.status)
   return {
     status: to,
-    iteration: iteration ?? row.iteration,
-    state: JSON.stringify({ ...(JSON.parse(row.state) as MissionState), ...state }),
+    iteration: iteration ?? mission.iteration,
+    state: JSON.stringify({ ...(JSON.parse(mission.state) as MissionState), ...state }),
     ended_at: isMissionOver(to) ? at : null,
   }
 }
@@ -143,12 +142,9 @@ export function missionPage(
   rows: readonly StoredMission[],
   limit: number,
 ): { missions: Mission[]; next_cursor: string | null } {
-  const { found, next_cursor } = page([...rows], limit, row => row.key, toMission)
+  const { found, next_cursor } = page(rows, limit, row => row.key, toMission)
   return { missions: found, next_cursor }
 }
-
-// ---- guards
-// -----------------------------------------------------------------------------------------
 
 export const missionChanges: Resource<MissionChange, MissionReads>['changes'] = {
   'mission.add': {

@@ -8,7 +8,7 @@ import {
   missionPage,
   type MissionReads,
   missionRefusals,
-  movedMission,
+  moveMission,
   storedMission,
   type StoredMission,
   toMission,
@@ -40,12 +40,11 @@ export const missionsOnSqlite: Resource<MissionChange, MissionReads>['sqlite'] =
         add.run({ ...storedMission(change.mission, at), org_key: row.org_key, key: makeKey(at) })
         moveTree(row.org_key, session_id)
       },
-      'mission.move'(change, { row, at }) {
-        const found = mission.get(row.org_key, change.mission_id) as StoredMission | undefined
-        const moved = found === undefined ? null : movedMission(found, change, at)
-        if (moved === null) throw missionRefusals.moved(row, change.mission_id, found?.status)
-        move.run({ ...moved, org_key: row.org_key, mission_id: change.mission_id })
-        moveTree(row.org_key, change.root_id)
+      'mission.move'(change, context) {
+        const { org_key } = context.row
+        const found = mission.get(org_key, change.mission_id) as StoredMission | undefined
+        move.run({ ...moveMission(found, change, context), org_key, mission_id: change.mission_id })
+        moveTree(org_key, change.root_id)
       },
     }
   },

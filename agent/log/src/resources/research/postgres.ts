@@ -4,7 +4,7 @@ import type { Ask, ChangeContext, Resource } from '../../engine/resource.ts'
 import type { Statement } from '../../postgres/connections.ts'
 import {
   type BranchMove,
-  changedBranch,
+  moveBranch,
   type ResearchChange,
   type ResearchReads,
   researchRefusals,
@@ -56,12 +56,12 @@ const SOURCES: Statement = {
     ORDER BY number`,
 }
 
-async function changeState(ask: Ask, change: BranchMove, { row, at }: ChangeContext): Promise<void> {
+async function changeState(ask: Ask, change: BranchMove, context: ChangeContext): Promise<void> {
   const { run_id, key } = change
-  const found = (await ask(BRANCH, [row.org_key, run_id, key]))[0] as StoredBranch | undefined
-  const changed = changedBranch(found, change, at)
-  if (changed === null) throw researchRefusals.moved(row, run_id, key)
-  await ask(CHANGE_BRANCH, [row.org_key, run_id, key, changed.state, changed.harvested_at])
+  const { org_key } = context.row
+  const found = (await ask(BRANCH, [org_key, run_id, key]))[0] as StoredBranch | undefined
+  const { state, harvested_at } = moveBranch(found, change, context)
+  await ask(CHANGE_BRANCH, [org_key, run_id, key, state, harvested_at])
 }
 
 export const researchOnPostgres: Resource<ResearchChange, ResearchReads>['postgres'] = {

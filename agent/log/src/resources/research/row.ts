@@ -6,7 +6,7 @@
 import type { ResearchLevel } from '@cairn/protocol'
 import { Refusing } from '../../engine/refusing.ts'
 import { redactJson } from '../../engine/redact-json.ts'
-import type { Resource } from '../../engine/resource.ts'
+import type { ChangeContext, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 
 export type NewBranch = {
@@ -71,9 +71,7 @@ export interface ResearchReads {
   sources(runId: string): Promise<ResearchSource[]>
 }
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** A branch as it is stored. */
 export type StoredBranch = Omit<ResearchBranch, 'state'> & { state: string }
 export const toBranch = ({
   run_id,
@@ -93,16 +91,17 @@ export const toBranch = ({
   harvested_at,
 })
 export type BranchMove = Extract<ResearchChange, { do: 'branch.harvest' | 'branch.mark' }>
-/** The branch after a change; null if the change is rejected. */
-export function changedBranch(
-  row: StoredBranch | undefined,
+/** The branch after a change. Rejected if the branch does not exist, or was harvested before a harvest. */
+export function moveBranch(
+  branch: StoredBranch | undefined,
   change: BranchMove,
-  at: number,
-): Pick<StoredBranch, 'state' | 'harvested_at'> | null {
-  if (row === undefined || (change.do === 'branch.harvest' && row.harvested_at !== null)) return null
+  { row, at }: ChangeContext,
+): Pick<StoredBranch, 'state' | 'harvested_at'> {
+  if (branch === undefined || (change.do === 'branch.harvest' && branch.harvested_at !== null))
+    throw researchRefusals.moved(row, change.run_id, change.key)
   return {
-    state: JSON.stringify({ ...(JSON.parse(row.state) as BranchState), ...change.state }),
-    harvested_at: change.do === 'branch.harvest' ? at : row.harvested_at,
+    state: JSON.stringify({ ...(JSON.parse(branch.state) as BranchState), ...change.state }),
+    harvested_at: change.do === 'branch.harvest' ? at : branch.harvested_at,
   }
 }
 
@@ -117,9 +116,6 @@ export const storedSource = ({ run_id, number, ...rest }: NewSource): StoredSour
   number,
   source: JSON.stringify(rest),
 })
-
-// ---- guards
-// -----------------------------------------------------------------------------------------
 
 export const researchChanges: Resource<ResearchChange, ResearchReads>['changes'] = {
   'branch.add': { redact: (change, redact) => ({ ...change, branch: redactJson(redact, change.branch) }) },

@@ -3,7 +3,7 @@ import { orgOf } from '../../engine/directory.ts'
 import type { ChangeContext, Resource } from '../../engine/resource.ts'
 import {
   type BranchMove,
-  changedBranch,
+  moveBranch,
   type ResearchChange,
   type ResearchReads,
   researchRefusals,
@@ -29,15 +29,11 @@ export const researchOnSqlite: Resource<ResearchChange, ResearchReads>['sqlite']
     const addSource = db.prepare(`
       INSERT INTO research_sources (org_key, run_id, number, source)
       VALUES (:org_key, :run_id, :number, :source)`)
-    function changeState(change: BranchMove, { row, at }: ChangeContext): void {
+    function changeState(change: BranchMove, context: ChangeContext): void {
       const { run_id, key } = change
-      const changed = changedBranch(
-        branch.get(row.org_key, run_id, key) as StoredBranch | undefined,
-        change,
-        at,
-      )
-      if (changed === null) throw researchRefusals.moved(row, run_id, key)
-      changeBranch.run({ ...changed, org_key: row.org_key, run_id, key })
+      const { org_key } = context.row
+      const found = branch.get(org_key, run_id, key) as StoredBranch | undefined
+      changeBranch.run({ ...moveBranch(found, change, context), org_key, run_id, key })
     }
     return {
       'branch.add'(change, { row, at }) {

@@ -1,14 +1,14 @@
 /** Schedules on Postgres; changes run under the lock of the session that the schedule belongs to. */
 import { addToDirectory, orgNamed, orgOf } from '../../engine/directory.ts'
+import { parseCursor, parseTimedCursor } from '../../engine/listing.ts'
 import type { Ask, Resource } from '../../engine/resource.ts'
 import type { Statement } from '../../postgres/connections.ts'
 import { DROP_TIMER, SET_TIMER } from '../timers/postgres.ts'
 import {
+  checkScheduleLimits,
   hasEnded,
   KEEP_RUNS_MS,
   type NewSchedule,
-  parseRunCursor,
-  parseScheduleCursor,
   runPage,
   type ScheduleChange,
   schedulePage,
@@ -105,14 +105,15 @@ async function setDue(
 
 export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postgres'] = {
   changes: {
-    async 'schedule.add'(ask, { schedule, most_of_session, most_of_owner }, { row, at }) {
+    async 'schedule.add'(ask, change, { row, at }) {
+      const { schedule } = change
       const { id, session_id, org_id, created_by, due_at } = schedule
       await ask(LOCK_OWNER, [org_id, created_by])
       const [counts] = await ask(COUNTS, [session_id, row.org_key, created_by])
-      if (Number(counts?.['of_session']) >= most_of_session)
-        throw scheduleRefusals.tooMany(row, `session ${session_id}`, most_of_session)
-      if (Number(counts?.['of_owner']) >= most_of_owner)
-        throw scheduleRefusals.tooMany(row, `principal ${created_by}`, most_of_owner)
+      checkScheduleLimits(row, change, {
+        of_session: Number(counts?.['of_session']),
+        of_owner: Number(counts?.['of_owner']),
+      })
       const [spec, state] = [JSON.stringify(schedule.spec), JSON.stringify(schedule.state)]
       const added = await ask(ADD, [id, session_id, org_id, created_by, due_at, spec, state, at, row.org_key])
       if (added.length === 0) throw scheduleRefusals.exists(row, id)
@@ -150,18 +151,18 @@ export const schedulesOnPostgres: Resource<ScheduleChange, ScheduleReads>['postg
       return row === undefined ? null : toSchedule(row as StoredSchedule)
     },
     async list({ org_id, created_by, session_id, status, limit, cursor }) {
-      const { created_at, id } = parseScheduleCursor(cursor)
+      const { at, id } = parseTimedCursor(cursor)
       const whose = [
         org_id,
         created_by ?? null,
         session_id ?? null,
         status === undefined ? null : [...status],
       ]
-      const rows = await db.query(SCHEDULES, [...whose, created_at, id, limit + 1], { repeatable: true })
+      const rows = await db.query(SCHEDULES, [...whose, at, id, limit + 1], { repeatable: true })
       return schedulePage(rows as StoredSchedule[], limit)
     },
     async runs(id, { limit, cursor }) {
-      const rows = await db.query(RUNS, [id, parseRunCursor(cursor), limit + 1], { repeatable: true })
+      const rows = await db.query(RUNS, [id, parseCursor(cursor), limit + 1], { repeatable: true })
       return runPage(rows as StoredRun[], limit)
     },
   }),

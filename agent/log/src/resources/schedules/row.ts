@@ -3,7 +3,7 @@
  * specification and state are opaque JSON. A row changes in the commits that decide its due times and that
  * end its runs.
  */
-import { AppError } from '@cairn/protocol/words'
+import { page, timedPage } from '../../engine/listing.ts'
 import { Refusing } from '../../engine/refusing.ts'
 import { redactJson } from '../../engine/redact-json.ts'
 import type { Keyed, Resource } from '../../engine/resource.ts'
@@ -89,9 +89,7 @@ export const KEEP_RUNS_MS = 30 * 24 * 3600 * 1000
 export const hasEnded = ({ status }: Pick<ScheduleRun, 'status'>): boolean =>
   status !== 'queued' && status !== 'running'
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** A schedule as it is stored. */
 export type StoredSchedule = Omit<StoreSchedule, 'spec' | 'state'> & { spec: string; state: string }
 export const toSchedule = ({ org_key: _, ...row }: Keyed<StoredSchedule>): StoreSchedule => ({
   ...row,
@@ -104,41 +102,20 @@ const toRun = ({ org_key: _, ...row }: Keyed<StoredRun>): ScheduleRun => ({
   manual: row.manual === 1,
 })
 
-/** Position in a listing: continues after this one, newest first. */
-export type ScheduleCursor = { created_at: number; id: string }
-export function parseScheduleCursor(cursor: string | undefined): ScheduleCursor {
-  if (cursor === undefined) return { created_at: Number.MAX_SAFE_INTEGER, id: '' }
-  const [, at, id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
-  if (at === undefined || id === undefined) throw badCursor(cursor)
-  return { created_at: Number.parseInt(at, 36), id }
-}
-export function parseRunCursor(cursor: string | undefined): number {
-  if (cursor === undefined) return Number.MAX_SAFE_INTEGER
-  if (!/^[0-9a-z]{1,11}$/.test(cursor)) throw badCursor(cursor)
-  return Number.parseInt(cursor, 36)
-}
-const badCursor = (cursor: string): AppError =>
-  new AppError('invalid_cursor', `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`)
-
 /** `rows` has one more than the limit if there is a next page. */
 export function schedulePage(rows: readonly StoredSchedule[], limit: number) {
-  const last = rows[limit - 1]
-  return {
-    schedules: rows.slice(0, limit).map(toSchedule),
-    next_cursor:
-      rows.length > limit && last !== undefined ? `${last.created_at.toString(36)}.${last.id}` : null,
-  }
+  const { found, next_cursor } = timedPage(
+    rows,
+    limit,
+    row => ({ at: row.created_at, id: row.id }),
+    toSchedule,
+  )
+  return { schedules: found, next_cursor }
 }
 export function runPage(rows: readonly StoredRun[], limit: number) {
-  const last = rows[limit - 1]
-  return {
-    runs: rows.slice(0, limit).map(toRun),
-    next_cursor: rows.length > limit && last !== undefined ? last.slot_at.toString(36) : null,
-  }
+  const { found, next_cursor } = page(rows, limit, row => row.slot_at, toRun)
+  return { runs: found, next_cursor }
 }
-
-// ---- guards
-// -----------------------------------------------------------------------------------------
 
 export const scheduleChanges: Resource<ScheduleChange, ScheduleReads>['changes'] = {
   'schedule.add': {
@@ -157,12 +134,24 @@ export const scheduleChanges: Resource<ScheduleChange, ScheduleReads>['changes']
 export const scheduleRefusals = {
   exists: (row: StoredSession, id: string) =>
     new Refusing('exists', `[commit] schedule ${id} exists already`, row),
-  tooMany: (row: StoredSession, whose: string, most: number) =>
-    new Refusing(
-      'too_many_schedules',
-      `[commit] ${whose} has ${most} schedules that have not ended, the maximum`,
-      row,
-    ),
   moved: (row: StoredSession, id: string) =>
     new Refusing('schedule_moved', `[commit] schedule ${id} has changed since it was read`, row),
+}
+
+const tooMany = (row: StoredSession, whose: string, max: number): Refusing =>
+  new Refusing(
+    'too_many_schedules',
+    `[commit] ${whose} has ${max} schedules that have not ended, the maximum`,
+    row,
+  )
+
+/** Rejects a schedule if its session or its owner has reached the limit. */
+export function checkScheduleLimits(
+  row: StoredSession,
+  { schedule, most_of_session, most_of_owner }: Extract<ScheduleChange, { do: 'schedule.add' }>,
+  count: { of_session: number; of_owner: number },
+): void {
+  const { session_id, created_by } = schedule
+  if (count.of_session >= most_of_session) throw tooMany(row, `session ${session_id}`, most_of_session)
+  if (count.of_owner >= most_of_owner) throw tooMany(row, `principal ${created_by}`, most_of_owner)
 }

@@ -1,12 +1,12 @@
 /** Schedules on the embedded store. */
 import { addToDirectory, orgNamed, orgOf } from '../../engine/directory.ts'
+import { parseCursor, parseTimedCursor } from '../../engine/listing.ts'
 import type { Resource } from '../../engine/resource.ts'
 import { prepareTimers } from '../timers/sqlite.ts'
 import {
+  checkScheduleLimits,
   hasEnded,
   KEEP_RUNS_MS,
-  parseRunCursor,
-  parseScheduleCursor,
   runPage,
   type ScheduleChange,
   schedulePage,
@@ -55,13 +55,14 @@ export const schedulesOnSqlite: Resource<ScheduleChange, ScheduleReads>['sqlite'
       else timers.set.run(org, scheduleTimer(id), 'schedule', session_id, due_at, JSON.stringify({ id }))
     }
     return {
-      'schedule.add'({ schedule, most_of_session, most_of_owner }, { row, at }) {
+      'schedule.add'(change, { row, at }) {
+        const { schedule } = change
         const { id, session_id, org_id, created_by, due_at } = schedule
         if (enter.get(id, row.org_key) === undefined) throw scheduleRefusals.exists(row, id)
-        if (Number(countOfSession.get(row.org_key, session_id)?.['count']) >= most_of_session)
-          throw scheduleRefusals.tooMany(row, `session ${session_id}`, most_of_session)
-        if (Number(countOfOwner.get(row.org_key, created_by)?.['count']) >= most_of_owner)
-          throw scheduleRefusals.tooMany(row, `principal ${created_by}`, most_of_owner)
+        checkScheduleLimits(row, change, {
+          of_session: Number(countOfSession.get(row.org_key, session_id)?.['count']),
+          of_owner: Number(countOfOwner.get(row.org_key, created_by)?.['count']),
+        })
         const [spec, state] = [JSON.stringify(schedule.spec), JSON.stringify(schedule.state)]
         add.run({ org_key: row.org_key, id, session_id, org_id, created_by, due_at, spec, state, at })
         setDue(row.org_key, id, session_id, due_at)
@@ -102,20 +103,20 @@ export const schedulesOnSqlite: Resource<ScheduleChange, ScheduleReads>['sqlite'
         return row === undefined ? null : toSchedule(row)
       },
       list({ org_id, created_by, session_id, status, limit, cursor }) {
-        const { created_at, id } = parseScheduleCursor(cursor)
+        const { at, id } = parseTimedCursor(cursor)
         const rows = schedules.all({
           org: org_id,
           by: created_by ?? null,
           session: session_id ?? null,
           status: status === undefined ? null : JSON.stringify(status),
-          at: created_at,
+          at,
           id,
           limit: limit + 1,
         })
         return schedulePage(rows as StoredSchedule[], limit)
       },
       runs: (id, { limit, cursor }) =>
-        runPage(runs.all(id, parseRunCursor(cursor), limit + 1) as StoredRun[], limit),
+        runPage(runs.all(id, parseCursor(cursor), limit + 1) as StoredRun[], limit),
     }
   },
 }

@@ -4,7 +4,7 @@ import type { Resource } from '../../engine/resource.ts'
 import type { Statement } from '../../postgres/connections.ts'
 import { MOVE_TREE } from '../links/postgres.ts'
 import {
-  movedTask,
+  moveTask,
   storedTask,
   type StoredTask,
   type TaskChange,
@@ -67,13 +67,12 @@ export const tasksOnPostgres: Resource<TaskChange, TaskReads>['postgres'] = {
       ])
       if (added.length === 0) throw taskRefusals.exists(row, task.task_id)
     },
-    async 'task.move'(ask, change, { row, at }) {
-      await ask(MOVE_TREE, [row.org_key, change.root_id])
-      const found = (await ask(TASK_TO_MOVE, [row.org_key, change.task_id]))[0] as StoredTask | undefined
-      const moved = found === undefined ? null : movedTask(found, change, at)
-      if (moved === null) throw taskRefusals.moved(row, change.task_id, found?.status)
-      const { status, attempt_count, state, started_at, ended_at } = moved
-      await ask(MOVE, [change.task_id, status, attempt_count, state, started_at, ended_at, row.org_key])
+    async 'task.move'(ask, change, context) {
+      const { org_key } = context.row
+      await ask(MOVE_TREE, [org_key, change.root_id])
+      const found = (await ask(TASK_TO_MOVE, [org_key, change.task_id]))[0] as StoredTask | undefined
+      const { status, attempt_count, state, started_at, ended_at } = moveTask(found, change, context)
+      await ask(MOVE, [change.task_id, status, attempt_count, state, started_at, ended_at, org_key])
     },
   },
 

@@ -5,7 +5,7 @@
 import type { Principal } from '@cairn/protocol'
 import { Refusing } from '../../engine/refusing.ts'
 import { redactJson } from '../../engine/redact-json.ts'
-import type { Keyed, Resource } from '../../engine/resource.ts'
+import type { ChangeContext, Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
 
 export const TASK_STATUSES = ['todo', 'running', 'blocked', 'done', 'failed', 'cancelled'] as const
@@ -77,9 +77,7 @@ export type TaskChange =
 const OVER: readonly TaskStatus[] = ['done', 'failed', 'cancelled']
 export const isTaskOver = ({ status }: Pick<Task, 'status'>): boolean => OVER.includes(status)
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** A task as it is stored. */
 export type StoredTask = Omit<Task, 'plan' | 'after' | 'state'> & {
   plan: string
   after: string
@@ -105,24 +103,21 @@ export const storedTask = (task: NewTask, at: number): StoredTask => ({
 
 type Moved = Pick<StoredTask, 'status' | 'attempt_count' | 'state' | 'started_at' | 'ended_at'>
 
-/** The task after a change; null if its status is not one that the change starts from. */
-export function movedTask(
-  row: StoredTask,
-  { from, to, attempt_count, state }: Extract<TaskChange, { do: 'task.move' }>,
-  at: number,
-): Moved | null {
-  if (!from.includes(row.status)) return null
+/** The task after a change; rejected if its status is not one that the change starts from. */
+export function moveTask(
+  task: StoredTask | undefined,
+  { task_id, from, to, attempt_count, state }: Extract<TaskChange, { do: 'task.move' }>,
+  { row, at }: ChangeContext,
+): Moved {
+  if (task === undefined || !from.includes(task.status)) throw taskRefusals.moved(row, task_id, task?.status)
   return {
     status: to,
-    attempt_count: attempt_count ?? row.attempt_count,
-    state: JSON.stringify({ ...(JSON.parse(row.state) as TaskState), ...state }),
-    started_at: row.started_at ?? (to === 'running' ? at : null),
+    attempt_count: attempt_count ?? task.attempt_count,
+    state: JSON.stringify({ ...(JSON.parse(task.state) as TaskState), ...state }),
+    started_at: task.started_at ?? (to === 'running' ? at : null),
     ended_at: OVER.includes(to) ? at : null,
   }
 }
-
-// ---- guards
-// -----------------------------------------------------------------------------------------
 
 export const taskChanges: Resource<TaskChange, TaskReads>['changes'] = {
   'task.add': {

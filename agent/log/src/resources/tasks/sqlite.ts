@@ -3,7 +3,7 @@ import { addToDirectory, orgOf } from '../../engine/directory.ts'
 import type { Resource } from '../../engine/resource.ts'
 import { prepareMoveTree } from '../links/sqlite.ts'
 import {
-  movedTask,
+  moveTask,
   storedTask,
   type StoredTask,
   type TaskChange,
@@ -36,12 +36,11 @@ export const tasksOnSqlite: Resource<TaskChange, TaskReads>['sqlite'] = {
         add.run({ ...storedTask(change.task, at), org_key: row.org_key })
         moveTree(row.org_key, root_id)
       },
-      'task.move'(change, { row, at }) {
-        const found = task.get(row.org_key, change.task_id) as StoredTask | undefined
-        const moved = found === undefined ? null : movedTask(found, change, at)
-        if (moved === null) throw taskRefusals.moved(row, change.task_id, found?.status)
-        move.run({ ...moved, org_key: row.org_key, task_id: change.task_id })
-        moveTree(row.org_key, change.root_id)
+      'task.move'(change, context) {
+        const { org_key } = context.row
+        const found = task.get(org_key, change.task_id) as StoredTask | undefined
+        move.run({ ...moveTask(found, change, context), org_key, task_id: change.task_id })
+        moveTree(org_key, change.root_id)
       },
     }
   },

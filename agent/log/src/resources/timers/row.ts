@@ -37,9 +37,7 @@ export type TimerChange =
   /** Does nothing if the timer does not exist. */
   | { do: 'timer.drop'; id: string }
 
-// ---- as the stores hold them
-// -----------------------------------------------------------------------------------------
-
+/** A timer as it is stored. */
 export type StoredTimer = {
   id: string
   kind: TimerKind
@@ -55,9 +53,6 @@ export const toTimer = ({ claimed_by, claimed_until, data, ...row }: StoredTimer
   claim: { by: claimed_by, until: claimed_until },
   claimed_at: claimed_until - ttlMs,
 })
-
-// ---- guards
-// -----------------------------------------------------------------------------------------
 
 export type TimerResource = Resource<TimerChange, object, TimerChange, TimerWrites>
 
