@@ -1,6 +1,6 @@
 /** Every key of a table that belongs to one organisation begins with it, on both stores. */
 import { openPostgresStore } from '@cairn/log'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
 import { openDb } from '../src/sqlite/adapter.ts'
 import { TABLES } from '../src/tables.ts'
@@ -67,4 +67,27 @@ test('the migrations of Postgres result in the golden schema', async () => {
   const lines = await querySql(place.place, POSTGRES_SCHEMA)
   const schema = lines.map(row => `${String(row['line'])}\n`).filter(line => !line.includes('odd_'))
   await expect(schema.join('')).toMatchFileSnapshot('../src/postgres/migrations/schema.golden.sql')
+})
+
+test('a schema of the older numbering is rejected and left unchanged', async () => {
+  const older = await makePostgresPlace()
+  onTestFinished(older.remove)
+  await runSql(
+    older.place,
+    `CREATE SCHEMA ${older.schema};
+    CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL);
+    INSERT INTO schema_migrations SELECT version, version || '_older.sql' FROM generate_series(1, 24) version;
+    CREATE TABLE sessions (key BIGINT PRIMARY KEY)`,
+  )
+  for (const readOnly of [false, true])
+    await expect(openPostgresStore({ url: older.place, readOnly })).rejects.toThrow(
+      '[migrate] the store has version 24 of the older numbering of schemas, this program has version 1 of ' +
+        'the present one and cannot read that store: start the program that wrote it, or use an empty data ' +
+        'directory or schema',
+    )
+  const tables = await querySql(
+    older.place,
+    `SELECT tablename FROM pg_tables WHERE schemaname = '${older.schema}' ORDER BY tablename`,
+  )
+  expect(tables.map(({ tablename }) => tablename)).toEqual(['schema_migrations', 'sessions'])
 })
