@@ -133,9 +133,7 @@ async function play(
     return store
   }
 
-  // ---- the people
-  // -----------------------------------------------------------------------------------------------------
-
+  // People write messages, answer questions and end sessions.
   const outside = createProcess(world, 'people')
   const people = createPeople(
     world,
@@ -182,9 +180,7 @@ async function play(
       void people.meddle(isMid && world.chance(0.8) ? above.id : worker.id)
     })
 
-  // ---- the workers
-  // ----------------------------------------------------------------------------------------------------
-
+  // Runners claim sessions and run turns, and may die at any moment.
   const isOnDisk = (sessionId: string, callId: string): boolean =>
     truth.reader
       .read(sessionId, 0, 100_000, ['tool.call'])
@@ -263,9 +259,7 @@ async function play(
     })
   }
 
-  // ---- a reader
-  // -------------------------------------------------------------------------------------------------------
-
+  // One reader follows every log.
   const shown = new Map<string, string[]>(sessions.map(id => [id, []]))
   const cursors = new Map<string, number>()
   const follow = (id: string): void => {
@@ -276,9 +270,7 @@ async function play(
   }
   for (const id of sessions) follow(id)
 
-  // ---- trouble, then peace
-  // --------------------------------------------------------------------------------------------
-
+  // Faults occur until TROUBLE_MS. After that no process dies.
   await world.run(() => false, TROUBLE_MS)
   mood.calm = true
   startWorker()
@@ -308,9 +300,7 @@ async function play(
     await world.run(() => people.waiting() === 0, PATIENCE_MS)
   }
 
-  // ---- the verdict
-  // ----------------------------------------------------------------------------------------------------
-
+  // The logs and rows are judged.
   const logs = new Map(
     truth.sessions().map(({ id }) => [id, truth.reader.read(id, 0, 1_000_000).map(({ json }) => json)]),
   )

@@ -251,7 +251,7 @@ test('code, prose and placeholders stay unchanged', () => {
   for (const sample of samples) expect(through(sample)).toBe(sample)
 })
 
-// ---- arguments of a call
+// The rest tests the redaction of the arguments of a call.
 
 /** What a rule may remove from arguments: no space, quote or sign that a shell interprets. */
 const SAFE = '[A-Za-z0-9._~%+/=,:^@-]'

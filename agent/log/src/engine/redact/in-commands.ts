@@ -32,7 +32,7 @@ function behind(
     )
 }
 
-// ---- curl -u ada:…, mysql -p…, sshpass -p …
+// This rule matches `curl -u ada:…`, `mysql -p…` and `sshpass -p …`.
 
 const COMMAND_NAMES = ['curl', 'mysql', 'mariadb', 'sshpass']
 /** A command up to the end of its line, matched once: rescanning from each name would be expensive. */
@@ -60,7 +60,7 @@ const COMMANDS = [
 ]
 const command: Rule = (text, mark, mode) => COMMANDS.reduce((left, rule) => rule(left, mark, mode), text)
 
-// ---- Cookie: …, Set-Cookie: …
+// This rule matches the headers `Cookie: …` and `Set-Cookie: …`.
 
 /** Names and values separated by semicolons: text after a space is not a cookie. */
 const COOKIE_ITEM = String.raw`[^\s;,=:/?"'\\<>]{1,128}(?:=[^\s;,"'\\<>]{0,2048})?`
@@ -82,7 +82,7 @@ export const withoutCookies: Rule = (pairs, mark, mode) =>
 const cookie: Rule = (text, mark, mode) =>
   text.replace(COOKIE, (_, name: string, pairs: string) => name + withoutCookies(pairs, mark, mode))
 
-// ---- credential files
+// These rules match the contents of credential files.
 
 const netrc = behind(
   word => String.raw`(${APART}login${SPACE}[^\s"'\\]{1,100}${SPACE}password${SPACE})(${word}{4,128})`,
@@ -96,7 +96,7 @@ const registry = behind(
   isPair,
 )
 
-// ---- signed URLs, and tokens without a prefix
+// These rules match signed URLs, and tokens without a prefix.
 
 /** Anyone with such a URL has access to its target. */
 const SIGNED = String.raw`[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=`
@@ -123,7 +123,7 @@ export const COMMAND_CONTEXTS = {
   azureDevOps: { words: ['AZDO'], look: null, rule: azureDevOps },
 } as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
 
-// ---- incomplete secrets at the end of a streamed text
+// The rest matches incomplete secrets at the end of a streamed text.
 
 type Source = readonly [source: string, flags: string]
 const anyOf = (words: readonly string[], then: string): string =>

@@ -9,7 +9,7 @@ import { prefixesOf } from './prefixed-tokens.ts'
 import type { RunRule } from './runs.ts'
 import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Rule, SAFE } from './values.ts'
 
-// ---- Authorization: Bearer …, Authorization: Basic …
+// This rule matches `Authorization: Bearer …` and `Authorization: Basic …`.
 
 /** Opaque tokens contain digits, or are longer than words. */
 const BEARER = /\b(bearer[ \t]+)(?=\S*\d|\S{20})[A-Za-z0-9._~+/-]{12,}=*/gi
@@ -20,7 +20,7 @@ const scheme: Rule = (text, mark) =>
     .replace(BEARER, `$1${mark}`)
     .replace(BASIC, (all, word: string, pair: string) => (isPair(pair) ? word + mark : all))
 
-// ---- ://user:password@host
+// This rule matches `://user:password@host`.
 
 const url = (password: string): RegExp =>
   new RegExp(String.raw`(:\/\/[^\s/:@"'<>\\]{0,200}:)(${password}{1,300})@`, 'g')
@@ -34,7 +34,7 @@ const userinfo: Rule = (text, mark, mode) =>
     PLACEHOLDER.test(password) ? all : `${before}${mark}@`,
   )
 
-// ---- {"kty": …, "d": …}
+// This rule matches a JSON Web Key, `{"kty": …, "d": …}`.
 
 const MEMBERS = '(?:d|p|q|dp|dq|qi|k)'
 const JWK = new RegExp(
@@ -48,7 +48,7 @@ const isKeyMember = (value: string): boolean =>
 const jwk: Rule = (text, mark) =>
   text.replace(JWK, (all, before: string, value: string) => (isKeyMember(value) ? before + mark : all))
 
-// ---- password=…, "api_key": "…", DB_PASSWORD: …
+// This rule matches `password=…`, `"api_key": "…"` and `DB_PASSWORD: …`.
 
 const PASSWORD = 'pass(?:word|wd|phrase)|pwd'
 /** `page_token` and the like are not secrets, and readers need them. */
@@ -103,7 +103,7 @@ const assigned: Rule = (text, mark, mode) =>
     isSecretValue(name, glue, value, next) ? `${name}${glue}${mark}${next}` : all,
   )
 
-// ---- <password>…</password>
+// This rule matches `<password>…</password>`.
 
 const elementOf = (value: string): RegExp =>
   new RegExp(`(<[\\w.:-]{0,60}(?:${NAME})>)(${value}{6,512})(?=<\\/)`, 'gi')
@@ -114,7 +114,7 @@ const element: Rule = (text, mark, mode) =>
     isSecretElement(value) ? tag + mark : all,
   )
 
-// ---- members of the JSON itself
+// The following function judges members of the JSON itself.
 
 const SECRET_KEY = new RegExp(`(?:${NAME})$`, 'i')
 const MEMBER_KEY = new RegExp(`^${MEMBERS}$`)
@@ -171,7 +171,7 @@ export const CONTEXTS = {
   ...COMMAND_CONTEXTS,
 } as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
 
-// ---- incomplete secrets at the end of a streamed text
+// The rest matches incomplete secrets at the end of a streamed text.
 
 const anyCase = (word: string): string =>
   [...word].reduceRight((rest, letter) => `[${letter}${letter.toUpperCase()}](?:${rest})?`, '')
