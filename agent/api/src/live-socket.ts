@@ -5,7 +5,7 @@ import { AppError, asError } from '@cairn/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Services } from './deps.ts'
 import type { LiveSocket } from './live-browsers.ts'
-import type { LiveViewer } from './live-tickets.ts'
+import type { LiveTickets, LiveViewer } from './live-tickets.ts'
 
 const PATH = /^\/v1\/sessions\/([^/]+)\/browser\/live$/
 /** Maximum message size; only a paste can be long. */
@@ -14,7 +14,10 @@ const MAX_BYTES = 1 << 20
 const MAX_UNSENT = 8 << 20
 const CLOSE = { refused: 4403, gone: 4404 } as const
 
-type Deps = Pick<Services, 'authenticator' | 'browsers' | 'liveTickets' | 'log' | 'standing'>
+type Deps = Pick<Services, 'browsers' | 'log' | 'standing'> & {
+  authenticator: Pick<Services['authenticator'], 'isStanding'>
+  liveTickets: Pick<LiveTickets, 'use'>
+}
 
 type Asked = { session_id: string; ticket: string }
 

@@ -3,13 +3,17 @@
  * cursor of a live reader is never below it, so a live reader lacks what comes after `head`, except what it
  * has read by itself.
  */
-import type { LogStore } from '@cairn/log'
+import type { EventStore } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
 import type { Logger } from '../logger.ts'
 import { PAGE, type Run, run, runsOf } from './frames.ts'
 import type { Reader } from './reader.ts'
 
-export type FollowDeps = { store: LogStore; log: Logger; onDelivered: (events: number) => void }
+export type FollowDeps = {
+  store: { events: Pick<EventStore, 'read' | 'watch'> }
+  log: Logger
+  onDelivered: (events: number) => void
+}
 
 export type Follower = {
   /** Adds a live reader, which has everything up to its cursor. */

@@ -1,4 +1,4 @@
-import type { LogStore, StoredEvent } from '@cairn/log'
+import type { StoredEvent } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Sink } from './reader.ts'
@@ -46,20 +46,20 @@ test('each reader gets every event after its cursor once, in any order of commit
       fc.array(step, { minLength: 2, maxLength: 14 }),
       async (scheduler, steps) => {
         const log: StoredEvent[] = []
-        let nudge: (() => void) | null = null
+        let notify: (() => void) | null = null
         const events = {
           // A read returns the events at its start; its arrival and that of a notification are scheduled
           // freely.
           read: (_id: string, after: number, limit: number) =>
             scheduler.schedule(Promise.resolve(log.filter(({ id }) => id > after).slice(0, limit)), 'read'),
-          watch: (_id: string, given: () => void) => {
-            nudge = given
+          watch: (_id: string, given: (epoch: number | null) => void) => {
+            notify = () => given(null)
             return () => {
-              nudge = null
+              notify = null
             }
           },
         }
-        const store = { events } as unknown as LogStore
+        const store = { events }
         const hub = createSessionHub('s', { store, log: quiet, onDelivered: () => {}, onEmpty: () => {} })
         const readers: {
           connection: ReturnType<typeof fakeConnection>
@@ -71,7 +71,7 @@ test('each reader gets every event after its cursor once, in any order of commit
           if (given.do === 'commit') {
             for (let n = 0; n < given.count; n++)
               log.push({ id: log.length + 1, type: 'llm.delta', json: '{}' })
-            void scheduler.schedule(Promise.resolve(), 'nudge').then(() => nudge?.())
+            void scheduler.schedule(Promise.resolve(), 'notify').then(() => notify?.())
           } else if (given.do === 'join') {
             const connection = fakeConnection()
             const reader = hub.join(connection, given.after)
@@ -107,18 +107,18 @@ test('each reader gets every event after its cursor once, in any order of commit
 test('a notification after the only live reader left reaches the reader that joins', async () => {
   const log: StoredEvent[] = []
   const reads: (() => void)[] = []
-  let nudge = (): void => {}
+  let notify = (): void => {}
   const events = {
     read: (_id: string, after: number) => {
       const seen = log.filter(({ id }) => id > after)
       return new Promise<StoredEvent[]>(resolve => reads.push(() => resolve(seen)))
     },
-    watch: (_id: string, given: () => void) => {
-      nudge = given
+    watch: (_id: string, given: (epoch: number | null) => void) => {
+      notify = () => given(null)
       return () => {}
     },
   }
-  const store = { events } as unknown as LogStore
+  const store = { events }
   const settle = () => new Promise<void>(resolve => setImmediate(resolve))
   const answerReads = async (): Promise<void> => {
     while (reads.length > 0) {
@@ -133,7 +133,7 @@ test('a notification after the only live reader left reaches the reader that joi
   hub.join(connection, 0)
   hub.leave(first)
   log.push({ id: 1, type: 'llm.delta', json: '{}' })
-  nudge()
+  notify()
   await answerReads()
   expect(connection.ids).toEqual([1])
 })

@@ -1,4 +1,4 @@
-import type { LogStore, StoredEvent } from '@cairn/log'
+import type { StoredEvent } from '@cairn/log'
 import { expect, test } from 'vitest'
 import type { Sink } from './reader.ts'
 import { createSessionHub } from './session-hub.ts'
@@ -21,7 +21,7 @@ test('histories on one connection take turns, arrive complete, and queue little 
       read: async (_id: string, after: number, limit: number) => events.slice(after, after + limit),
       watch: () => () => {},
     },
-  } as unknown as LogStore
+  }
   let unsent = 0
   let unsentMax = 0
   const connection: Sink = {
