@@ -1,6 +1,7 @@
 /** Every key of a table that belongs to one organisation begins with it, on both stores. */
 import { openPostgresStore } from '@cairn/log'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { RESOURCES } from '../src/resources/index.ts'
 import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
 import { openDb } from '../src/sqlite/adapter.ts'
 import { TABLES } from '../src/tables.ts'
@@ -43,6 +44,12 @@ describe.each([
     expect(tables.find(({ name }) => name === 'inbox_items')?.keys.length).toBeGreaterThan(4)
   })
 
+  test('the migrations create every table of every resource', async () => {
+    const names = (await catalogue.read()).map(({ name }) => name)
+    const listed = Object.values(RESOURCES).flatMap(({ tables }) => Object.keys(tables))
+    expect(listed.filter(name => !names.includes(name))).toEqual([])
+  })
+
   test('a table that breaks the rule is found', async () => {
     await catalogue.run(`
       CREATE TABLE odd_one (seq ${counter}, org_key INTEGER NOT NULL, name TEXT NOT NULL UNIQUE,
@@ -81,9 +88,9 @@ test('a schema of the older numbering is rejected and left unchanged', async () 
   )
   for (const readOnly of [false, true])
     await expect(openPostgresStore({ url: older.place, readOnly })).rejects.toThrow(
-      '[migrate] the store has version 24 of the older numbering of schemas, this program has version 1 of ' +
-        'the present one and cannot read that store: start the program that wrote it, or use an empty data ' +
-        'directory or schema',
+      '[migrate] the store has version 24 of the older numbering of schemas, this program has version ' +
+        `${readMigrations().length} of the present one and cannot read that store: start the program that ` +
+        'wrote it, or use an empty data directory or schema',
     )
   const tables = await querySql(
     older.place,

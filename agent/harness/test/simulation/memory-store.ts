@@ -22,7 +22,12 @@ import { toCommitted } from '@cairn/log/internal/committed'
 import { unpackSession } from '@cairn/log/internal/packed-session'
 import { type StoredSession, toSessionRow } from '@cairn/log/internal/session-rows'
 import { createResourceReaders, createResourceStores } from '@cairn/log/internal/resource-stores'
-import { encodeRow, type ResourceReaders } from '@cairn/log/internal/resources'
+import {
+  encodeRow,
+  mapResources,
+  type ResourceReaders,
+  type ResourceStores,
+} from '@cairn/log/internal/resources'
 import { toLink } from '@cairn/log/internal/links'
 import { type Db, openDb } from '@cairn/log/internal/sqlite-adapter'
 import type {
@@ -189,6 +194,13 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       },
     )
   }
+  /** Every resource can be read. Those that also write outside commits follow by name. */
+  const resources = mapResources((_resource, name) => {
+    const reads = Object.entries(truth.resources[name] as Record<string, (...args: unknown[]) => unknown>)
+    return Object.fromEntries(
+      reads.map(([method, run]) => [method, (...args: unknown[]) => read(() => run(...args))]),
+    )
+  }) as object as ResourceStores
   return {
     commit,
     sessions: {
@@ -262,32 +274,8 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
         return () => void workers.delete(nudge)
       },
     },
-    inbox: {
-      get: id => read(() => truth.resources.inbox.get(id)),
-      list: query => read(() => truth.resources.inbox.list(query)),
-      listPendingGates: never('inbox.listPendingGates'),
-      markRead: never('inbox.markRead'),
-      watch: never('inbox.watch'),
-    },
-    grants: {
-      find: (sessionId, tool, hash) => read(() => truth.resources.grants.find(sessionId, tool, hash)),
-    },
-    artifacts: {
-      list: sessionId => read(() => truth.resources.artifacts.list(sessionId)),
-      get: (sessionId, artifactId) => read(() => truth.resources.artifacts.get(sessionId, artifactId)),
-    },
-    links: {
-      get: id => read(() => truth.resources.links.get(id)),
-      children: (id, query) => read(() => truth.resources.links.children(id, query)),
-      descendants: never('links.descendants'),
-      trees: never('links.trees'),
-      tree: id => read(() => truth.resources.links.tree(id)),
-      countSince: (id, since) => read(() => truth.resources.links.countSince(id, since)),
-    },
-    tasks: {
-      get: id => read(() => truth.resources.tasks.get(id)),
-      list: id => read(() => truth.resources.tasks.list(id)),
-    },
+    ...resources,
+    inbox: { ...resources.inbox, markRead: never('inbox.markRead'), watch: never('inbox.watch') },
     timers: {
       claim: (by, limit, ttl) =>
         write(
@@ -301,25 +289,6 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
           value => (value as CallAnswer).value as Timer[],
         ),
     },
-    board: {
-      read: id => read(() => truth.resources.board.read(id)),
-      countSince: (id, writer, since) => read(() => truth.resources.board.countSince(id, writer, since)),
-    },
-    missions: {
-      get: id => read(() => truth.resources.missions.get(id)),
-      current: id => read(() => truth.resources.missions.current(id)),
-      list: query => read(() => truth.resources.missions.list(query)),
-    },
-    research: {
-      branches: id => read(() => truth.resources.research.branches(id)),
-      sources: id => read(() => truth.resources.research.sources(id)),
-    },
-    schedules: {
-      get: id => read(() => truth.resources.schedules.get(id)),
-      list: query => read(() => truth.resources.schedules.list(query)),
-      runs: (id, query) => read(() => truth.resources.schedules.runs(id, query)),
-    },
-    codeRuns: { list: (id, limit) => read(() => truth.resources.codeRuns.list(id, limit)) },
     probe: never('probe'),
     check: never('check'),
     backup: never('backup'),

@@ -68,9 +68,9 @@ test('a store of the older numbering is rejected and left unchanged', () => {
   }))
   migrate(db, older, 0)
   expect(() => migrate(db, readMigrations(), 1)).toThrow(
-    '[migrate] the store has version 24 of the older numbering of schemas, this program has version 1 of the ' +
-      'present one and cannot read that store: start the program that wrote it, or use an empty data ' +
-      'directory or schema',
+    '[migrate] the store has version 24 of the older numbering of schemas, this program has version ' +
+      `${readMigrations().length} of the present one and cannot read that store: start the program that ` +
+      'wrote it, or use an empty data directory or schema',
   )
   expect(schemaVersion(db)).toBe(24)
 })
