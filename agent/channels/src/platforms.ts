@@ -145,18 +145,28 @@ export const secretsOf = (settings: object, env: Env): string[] =>
         : [],
   )
 
+/** What a second connection of the platform must not have, because both would accept the same messages. */
+const SHARED_SECRETS: { [P in Platform]: ((settings: ConfigOf<P>, env: Env) => string | undefined) | null } =
+  {
+    webhook: ({ secret_env }, env) => env[secret_env]?.replace(/^whsec_/, ''),
+    telegram: ({ token_env }, env) => env[token_env],
+    discord: ({ token_env }, env) => env[token_env],
+    email: mailboxOf,
+    slack: null,
+    whatsapp: null,
+    website: null,
+  }
+
 /** Another connection with this secret would accept what is meant for this one; empty if there is none. */
 export const sharedSecretOf = (settings: ChannelConfig, env: Env): string =>
-  settings.platform === 'webhook'
-    ? (env[settings.secret_env] ?? '').replace(/^whsec_/, '')
-    : settings.platform === 'telegram' || settings.platform === 'discord'
-      ? (env[settings.token_env] ?? '')
-      : settings.platform === 'email'
-        ? mailboxOf(settings, env)
-        : ''
+  (SHARED_SECRETS[settings.platform] as ((settings: ChannelConfig, env: Env) => string | undefined) | null)?.(
+    settings,
+    env,
+  ) ?? ''
 
 /** Two connections that read one mailbox, or share a webhook secret, would both answer each email. */
-const mailboxOf = ({ imap, webhook_secret_env = '' }: ConfigOf<'email'>, env: Env): string =>
-  imap === undefined
+function mailboxOf({ imap, webhook_secret_env = '' }: ConfigOf<'email'>, env: Env): string {
+  return imap === undefined
     ? (env[webhook_secret_env] ?? '').replace(/^whsec_/, '')
     : `${imap.user}@${imap.host}:${imap.port}/${imap.mailbox}`
+}
