@@ -14,22 +14,27 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
 
 const stale: string[] = []
-for (const [path, text] of Object.entries({
+function write(files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(root, path)
+    if (existsSync(file) && readFileSync(file, 'utf8') === text) continue
+    stale.push(path)
+    if (isCheck) continue
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+}
+
+write({
   ...(await fromProtocol()),
   ...(await fromApi()),
   ...(await fromOps()),
   ...(await fromTraining()),
   ...(await fromServing()),
-  'agent/state/src/fold-version.ts': await foldVersionModule(),
   'docs/promises.md': promisesPage(),
-})) {
-  const file = join(root, path)
-  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue
-  stale.push(path)
-  if (isCheck) continue
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
-}
+})
+// The fold imports generated modules, so its version is computed once they are written.
+write({ 'agent/state/src/fold-version.ts': await foldVersionModule() })
 
 if (isCheck && stale.length > 0) {
   console.error(`Not up to date: ${stale.join(', ')}\nRun: npm run gen`)
