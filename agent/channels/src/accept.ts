@@ -198,7 +198,7 @@ async function say(
 const requestKey = ({ connection_id, event_key }: InboundRow): string =>
   createHash('sha256').update(`${connection_id}/${event_key}`).digest('hex')
 
-/** What was said in a thread before the bot was mentioned; passed on with the message that mentions it. */
+/** Maximum time to read the earlier messages of a thread, for the message that mentions the bot. */
 const ASK_MS = 15_000
 /** Failures that a retry would repeat, for example a missing permission of the bot. */
 const FOR_GOOD: readonly Failure[] = ['permanent', 'unauthorized', 'bad_format', 'gone']

@@ -145,7 +145,7 @@ export const secretsOf = (settings: object, env: Env): string[] =>
         : [],
   )
 
-/** What a second connection of the platform must not have, because both would accept the same messages. */
+/** Secrets that a second connection must not have, because both would accept the same messages. */
 const SHARED_SECRETS: { [P in Platform]: ((settings: ConfigOf<P>, env: Env) => string | undefined) | null } =
   {
     webhook: ({ secret_env }, env) => env[secret_env]?.replace(/^whsec_/, ''),

@@ -63,7 +63,7 @@ async function importKey(file: string, jwk: PrivateKey): Promise<SigningKey> {
 
 /**
  * Makes all processes of a store sign with one key: `agree` receives our key and returns the shared one. A
- * key that only this directory had is kept beside it, in case it belongs to another store.
+ * key that only this directory had is kept in the same directory, in case it belongs to another store.
  */
 export async function shareSigningKey(
   dataDir: string,

@@ -1,7 +1,7 @@
 /**
  * Bytes that peers have not acknowledged, from the Linux kernel. A socket reports room only when a third of a
- * buffer of megabytes is free, which takes a slow reader many seconds; its acknowledgements show meanwhile
- * that it reads.
+ * buffer of megabytes is free, which takes a slow reader many seconds; its acknowledgements show before
+ * then that it reads.
  */
 import { readFile } from 'node:fs/promises'
 import { isIPv4, type Socket } from 'node:net'

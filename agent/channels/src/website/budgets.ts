@@ -97,7 +97,7 @@ export function createBudgets(
     const followed = followedOf(site.connection)
     for (const [id, counted] of [...followed].slice(0, READ_AT_ONCE)) {
       const session = await store.sessions.get(id)
-      // Another request has read it meanwhile.
+      // Another request read it during the query.
       if (followed.get(id) !== counted) continue
       followed.delete(id)
       if (session === null) continue

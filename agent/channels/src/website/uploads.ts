@@ -68,7 +68,7 @@ async function attachmentOf(workspace: string, upload: string): Promise<Attachme
     if (located.stats?.isFile() !== true) throw absent()
     return { path, filename: upload.slice(2 * KEY + 1), size: located.stats.size }
   } catch (error) {
-    // The agent may have put anything there meanwhile.
+    // The agent may have replaced the file since the upload.
     if (error instanceof PathProblem) throw absent()
     throw error
   }

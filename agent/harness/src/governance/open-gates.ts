@@ -1,4 +1,4 @@
-/** Gates that wait for a decision: repeating a call meanwhile opens no second item. */
+/** Gates that wait for a decision: repeating the call before that opens no second item. */
 import { createMutex } from '../mutex.ts'
 
 export type OpenGates = {

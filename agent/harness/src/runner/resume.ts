@@ -45,7 +45,7 @@ type Resumed = {
    * each of its steps is tried once, so it ends.
    */
   owed: ClaimWork | undefined
-  /** What the capabilities add when the session comes to rest. */
+  /** The additions of the capabilities when the session comes to rest. */
   rest: () => Promise<Rest>
 }
 

@@ -36,7 +36,7 @@ test.each([
   ['a<b and 1 < 2', 'a'],
   ['1 < 2 > 0', '1 < 2 > 0'],
   ["<p title=it's>one</p><p class='x'>two</p>", 'one\n\ntwo'],
-  // As in a browser, an attribute without an end takes the rest of the page.
+  // An attribute without an end takes the rest of the page, as in a browser.
   ['<p>one</p><p title="never closed>two</p>', 'one'],
   ['<head><title>t</title><body>no end of head', 'no end of head'],
   ['<img src=x alt="A cat">', '[image: A cat]'],

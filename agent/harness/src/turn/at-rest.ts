@@ -17,8 +17,8 @@ export async function atRest(capabilities: readonly Capability[], resting: Resti
 }
 
 /**
- * Refusals because something arrived meanwhile: work, the acknowledgment of a check-in that this commit would
- * have ended, or the answer to a task about which a person was to be asked.
+ * Refusals because something arrived since the last read: work, the acknowledgment of a check-in that this
+ * commit would have ended, or the answer to a task about which a person was to be asked.
  */
 const LOOK_AGAIN: readonly Refusal[] = ['new_work', 'already_answered', 'task_moved']
 

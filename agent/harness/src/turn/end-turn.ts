@@ -1,6 +1,6 @@
 /**
  * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there
- * is more to do after all, because something arrived meanwhile.
+ * is more to do after all, because something arrived since the last read.
  */
 import type { EventWithRows } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
@@ -46,8 +46,8 @@ export async function finish(turn: Turn, reason: FinishReason): Again {
 }
 
 /**
- * The last commit of a turn: its end, the cursor and the lease together. A message that arrived meanwhile
- * prevents it, and the turn continues.
+ * The last commit of a turn: its end, the cursor and the lease together. A message that arrived since the
+ * last read prevents it, and the turn continues.
  */
 async function end(turn: Turn, events: readonly EventWithRows[]): Again {
   const rest = await atRest(turn.capabilities, turn)

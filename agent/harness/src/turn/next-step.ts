@@ -107,7 +107,7 @@ function turnStep(position: Position, limits: TurnLimits): Step {
 
   const last = conversation.deferred.findLast(isLoud) ?? conversation.entries.findLast(isLoud)
   if (!inTurn && last?.message.role === 'assistant') return { do: 'finish', reason: 'completed' }
-  // A message that came meanwhile takes priority; it also ends the wait.
+  // A message that arrived during the wait takes priority; it also ends the wait.
   if (inTurn && position.action_id !== null && last?.message.role === 'tool') return { do: 'wait' }
   const seen =
     answer !== null &&

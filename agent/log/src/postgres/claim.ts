@@ -49,7 +49,7 @@ export function createClaim(db: Database) {
 
   /**
    * Takes the first that are still free. If a limit applies, advisory locks prevent other claims from
-   * counting or taking for the same tree or principal meanwhile.
+   * counting or taking for the same tree or principal at the same time.
    */
   async function takeChosen(
     wanted: Wanted,

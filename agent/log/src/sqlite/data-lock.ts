@@ -1,6 +1,6 @@
 /**
  * Allows one process per data directory. The lock is SQLite's own on an empty database, which the kernel
- * releases however the process ends; a file beside it holds the process id, for the error message.
+ * releases however the process ends; a second file holds the process id, for the error message.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

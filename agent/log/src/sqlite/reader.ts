@@ -52,7 +52,7 @@ export function createReader(db: Db) {
     WHERE (org_key, session_key) = ${keyOf(':id')}
       AND after_id < :cursor
       AND last_id >= :cursor`)
-  // Losses are detected at a start, and hardly any store has one.
+  // Losses are detected at a start, and few stores have one.
   const hasLosses = db.prepare('SELECT 1 FROM lost_ids LIMIT 1').get() !== undefined
 
   return {

@@ -19,7 +19,7 @@ export type ConversationEntry = {
 export type Conversation = {
   readonly entries: readonly ConversationEntry[]
   readonly open: readonly OpenCall[]
-  /** A model call is under way and has not seen what arrives meanwhile. */
+  /** A model call is under way and has not seen what arrives during it. */
   readonly answering: boolean
   /**
    * Arrived while the model answered or calls were open; joins the conversation after the answer and the last

@@ -66,7 +66,7 @@ export async function collectSensitive(context: BrowserContext): Promise<string[
   const late = new Promise<string[]>(resolve => setTimeout(() => resolve([]), COLLECT_MS).unref())
   const ask = (frame: Frame): Promise<string[]> =>
     Promise.race([
-      // The frame may navigate or vanish meanwhile; the next page is queried later.
+      // The frame may navigate or vanish during the query; the next page is queried later.
       (frame.evaluate(COLLECT) as Promise<string[]>).catch(() => []),
       late,
     ])

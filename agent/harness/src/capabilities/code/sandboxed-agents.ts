@@ -52,7 +52,7 @@ export function sandboxedAgents(options: SandboxedAgentsOptions): CodingAgents &
   const { config, env, dataDir, sandbox } = options
   const transport = createTransport(proxySettings(env))
   return {
-    // Evaluated each time: an agent may have been installed meanwhile.
+    // Evaluated each time: an agent may have been installed since the last call.
     get names() {
       return namesHere(options)
     },

@@ -1,6 +1,7 @@
 /**
  * Writes the files of a run's home before each of its processes. The previous process may have replaced a
- * folder or a file by a symbolic link: nothing is written through one. Nothing runs in the home meanwhile.
+ * folder or a file by a symbolic link: nothing is written through one. Nothing runs in the home
+ * during the write.
  */
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

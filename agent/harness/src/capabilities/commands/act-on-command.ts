@@ -54,7 +54,7 @@ export async function actOnCommand(
     case 'loop': {
       const { reply: said, rows } = await actOnLoop(turn, command, message.event_id)
       try {
-        // If rows of schedules changed meanwhile, nothing is written and the command is executed again.
+        // If rows of schedules have changed, nothing is written and the command is executed again.
         return await reply(turn, message, { before: [], reply: said, after: [] }, { rows })
       } catch (error) {
         const why = refusedLoop(error)

@@ -1,5 +1,6 @@
 /**
- * delegate_task: workers whose results are the result of the call. Meanwhile the turn rests, up to a timeout.
+ * delegate_task: workers whose results are the result of the call. Until then the turn rests, up to a
+ * timeout.
  */
 import { delegationStart, delegationTimer, staleTimer } from '@cairn/sessions'
 import { z } from 'zod'

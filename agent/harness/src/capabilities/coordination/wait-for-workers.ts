@@ -1,4 +1,4 @@
-/** wait_for_workers: the turn rests until workers have ended; no runner holds the session meanwhile. */
+/** wait_for_workers: the turn rests until workers have ended; no runner holds the session during the wait. */
 import { type Wait, WAIT_TOOL } from '@cairn/state'
 import { z } from 'zod'
 import { defineTool } from '../../tools/parameters.ts'

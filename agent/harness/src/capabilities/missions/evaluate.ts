@@ -37,7 +37,7 @@ export async function evaluateRound(turn: TurnContext, round: Round): Promise<Mo
   try {
     return await grade(turn, round)
   } catch (error) {
-    // An operator changed the mission meanwhile: the next iteration finds what is left to do.
+    // An operator changed the mission during the call: the next iteration finds what is left to do.
     if (!(error instanceof CommitRefused) || error.refusal !== 'mission_moved') throw error
     return null
   }
@@ -72,7 +72,7 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
     served => compose(turn, mission, charsFor(served, MAX_EVIDENCE_CHARS + MAX_TRANSCRIPT_CHARS)),
   )
   if (said instanceof ModelError) return said
-  // The log shows whether it was paused meanwhile; the verdict is kept either way.
+  // The log shows whether it was paused during the call; the verdict is kept either way.
   await log.catchUp()
   const { input_tokens, output_tokens } = said.used
   const { spending } = mission

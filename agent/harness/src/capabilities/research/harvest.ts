@@ -68,7 +68,7 @@ export async function harvest(
       ],
     })
   } catch (error) {
-    // An operator changed the mission meanwhile: the next iteration finds what is left to do.
+    // An operator changed the mission since it was read: the next iteration finds what is left to do.
     if (!(error instanceof CommitRefused) || error.refusal !== 'mission_moved') throw error
     await log.catchUp()
   }

@@ -1,6 +1,6 @@
 /**
  * The background review (contract 14.13; docs/review.md): after a number of turns a model looks back over the
- * session. It holds no lease, so the session stays usable meanwhile. Three steps: harness.wake with its
+ * session. It holds no lease, so the session stays usable. Three steps: harness.wake with its
  * flags, refused when the session has moved on; the memory file, replaced as a whole; one commit with the
  * proposals and the end. A crash in between leaves a wake without an end, and the review is repeated: the
  * file already has its findings, and proposals are only written in the last step.

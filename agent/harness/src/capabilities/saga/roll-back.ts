@@ -198,7 +198,7 @@ async function runUndo(
 const CUT = { paused: 'was paused', stopped: 'was stopped', failed: 'failed' } as const
 
 /**
- * What the model reads about a rollback when its session resumes; otherwise it would build on undone work.
+ * The reminder of a rollback for a resumed session. Without it the model would build on undone work.
  * Steps in the order of their undo, each by its tool and call. Null if nothing had taken effect.
  */
 function notifyModel({ steps, owed }: Pick<Saga, 'steps' | 'owed'>): string | null {

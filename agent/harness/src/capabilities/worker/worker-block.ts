@@ -1,6 +1,6 @@
 /**
  * worker_block: how the worker of a task reports that it cannot continue. Its call waits, no runner holds the
- * session meanwhile, and the answer is the call's result.
+ * session until the answer, and the answer is the call's result.
  */
 import type { Link } from '@cairn/log'
 import { BLOCK_TOOL, type Block } from '@cairn/state'

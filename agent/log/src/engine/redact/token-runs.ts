@@ -1,5 +1,5 @@
 /**
- * All streamed tokens with a prefix. There are dozens of alphabets to track, and hardly any text contains a
+ * All streamed tokens with a prefix. There are dozens of alphabets to track, and few texts contain a
  * prefix: until one occurs, a piece costs a single scan of the new text.
  */
 import { PREFIXES, prefixWords, TOKEN_RUNS } from './prefixed-tokens.ts'

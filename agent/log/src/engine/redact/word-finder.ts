@@ -1,6 +1,6 @@
 /**
  * Finds which of many words a text contains, in one pass (Aho-Corasick): one step per character, however many
- * words there are. It precedes the redactor's regular expressions, because hardly any text contains one.
+ * words there are. It precedes the redactor's regular expressions, because few texts contain one.
  */
 
 /**

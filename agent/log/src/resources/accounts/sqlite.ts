@@ -14,7 +14,7 @@ import {
   type UserRow,
 } from './row.ts'
 
-type Begun = Awaited<ReturnType<AccountStore['beginIdempotent']>>
+type IdempotentAnswer = Awaited<ReturnType<AccountStore['beginIdempotent']>>
 type StoredUser = Omit<UserRow, 'admin'> & { admin: number }
 const toUser = (row: StoredUser): UserRow => ({ ...row, admin: row.admin === 1 })
 const one = <T>(row: unknown): T | null => (row === undefined ? null : { ...(row as T) })
@@ -169,7 +169,11 @@ function accountWrites(db: Db) {
     },
     revokeShare: (_at: number, sessionId: string, id: string, when: number): boolean =>
       changed(revokeShare.run(when, sessionId, id)),
-    beginIdempotent(at: number, { org_id, principal_id, key }: IdempotencyKey, bodySha256: string): Begun {
+    beginIdempotent(
+      at: number,
+      { org_id, principal_id, key }: IdempotencyKey,
+      bodySha256: string,
+    ): IdempotentAnswer {
       dropAnswers.run(org_id, at - IDEMPOTENCY_MS)
       const found = answer.get(org_id, principal_id, key) as
         { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined

@@ -26,7 +26,7 @@ export const DELIVERY_SQL = {
       updated_at = excluded.updated_at
     WHERE channel_deliveries.state NOT IN ('sent', 'dead', 'dropped')
     RETURNING part`,
-  // The platform may have confirmed the part meanwhile: then its outcome is known.
+  // The platform may have confirmed the part since then: in that case its outcome is known.
   settleDelivery: `
     UPDATE channel_deliveries
     SET state = $4, next_at = $5, updated_at = $6,

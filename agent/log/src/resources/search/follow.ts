@@ -5,7 +5,7 @@
  *
  *   idle      no log is known to be behind
  *   due       a log grew; waits for more
- *   working   a round is running; logs that grow meanwhile belong to the next round
+ *   working   a round is running; logs that grow during it belong to the next round
  *   stopped   permanently
  */
 import { asError, checkedState } from '@cairn/protocol'

@@ -16,7 +16,7 @@ export type Stretch = Entries & { session_id: string; after: EventId | null; thr
 const STRETCH = 64
 
 export type IndexTarget = {
-  /** All or nothing. False if another process has indexed meanwhile and `after` is outdated. */
+  /** All or nothing. False if another process has indexed since the read and `after` is outdated. */
   add(stretch: Stretch): boolean | Promise<boolean>
 }
 /** The required reads of logs and sessions. */
