@@ -175,7 +175,9 @@ test('learns from a refusal that names a keyword of a schema and no tool', () =>
   })
 })
 
-test("learns from Cloudflare's refusal that the model reads no pictures", () => {
-  const message = "Bad input: Error: Type mismatch of '/messages/1/content', 'array' not in 'string'"
+test.each([
+  "Bad input: Error: Type mismatch of '/messages/1/content', 'array' not in 'string'",
+  'this model is missing data required for image input',
+])('learns from %j that the model reads no pictures', message => {
   expect(learn(400, { errors: [{ code: 5006, message }] })).toEqual({ vision: false })
 })

@@ -106,7 +106,7 @@ const reasoning: Rule = ({ param, text }, { reasoningFields, profile }) => {
 const BAD_IMAGE =
   /image[^.]{0,60}(format|type|size|dimension|pixel|too (large|small|big)|exceed|decode|corrupt|truncated|process)|(decode|process|parse|load|open|identify|read|invalid|corrupt)\w*[^.]{0,30}image|base64/i
 const NO_VISION =
-  /(not|n't|cannot|un)\s?-?(support|accept|able|allow|enabled|capable|a (vision|multimodal))|no endpoints|unknown variant|only (supports?|accepts?)? ?text|text[- ]only|mmproj|must be a string|valid string|'array' not in|expected (a )?[`'"]?(text|string)|at most 0/i
+  /(not|n't|cannot|un)\s?-?(support|accept|able|allow|enabled|capable|a (vision|multimodal))|no endpoints|unknown variant|only (supports?|accepts?)? ?text|text[- ]only|mmproj|must be a string|valid string|'array' not in|missing data required for image|expected (a )?[`'"]?(text|string)|at most 0/i
 
 /** Whether the message that a refusal names, if any, has such a content. */
 function mayMean({ param, text }: Refusal, { contents }: SentRequestFacts, kind: ContentKind): boolean {
