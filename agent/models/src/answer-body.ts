@@ -1,6 +1,6 @@
 /**
- * Reads the body of an answer: a stream of events, JSON, or something that is no answer. Its first characters
- * decide which, because many servers send another content type than they mean.
+ * Reads the body of an answer: a stream of events, JSON, or something else. Its first characters decide
+ * which, because many servers send a wrong content type.
  */
 import { MAX_BLANKS, MAX_EVENT_BYTES, meterStream, tooLong } from './answer-limits.ts'
 import { isPage, quotePage } from './error-body.ts'
@@ -45,10 +45,10 @@ export async function readAnswerBody(response: Response, site: CallSite, reader:
 
   function take(text: string): boolean {
     if (kind === undefined) {
-      const begun = start === '' ? text.trimStart() : start + text
-      blanks += start.length + text.length - begun.length
+      const begins = start === '' ? text.trimStart() : start + text
+      blanks += start.length + text.length - begins.length
       if (blanks > MAX_BLANKS) throw onlyBlanks(site, blanks)
-      start = begun
+      start = begins
       kind = kindOf(start)
       return kind === undefined ? false : takeRest(start)
     }

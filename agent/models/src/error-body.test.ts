@@ -100,7 +100,7 @@ test.each([
   { message: 'fine', choices },
   { type: 'ping' },
   { usage: {} },
-])('%j is no error', answer => {
+])('does not take %j as an error', answer => {
   expect(errorIn(answer)).toBeUndefined()
 })
 
@@ -112,6 +112,6 @@ test.each([
   { type: 'error', error: null },
   { detail: 'Not Found' },
   { code: 1211, msg: 'no such model' },
-])('%j is an error', answer => {
+])('takes %j as an error', answer => {
   expect(errorIn(answer)).toBe(answer)
 })

@@ -95,7 +95,7 @@ function saysError(error: unknown): boolean {
   return !isFine && Object.values(error).some(value => value !== null && value !== '' && value !== undefined)
 }
 
-/** Of two equal texts only the first is kept. */
+/** Keeps the first of two equal texts. */
 const contains = (other: string, text: string, isBefore: boolean): boolean =>
   other === text ? isBefore : other.includes(text)
 

@@ -1,6 +1,6 @@
 /**
  * Splits a text into Server-Sent Events as it arrives. Unlike a standard parser, it also ends an event at the
- * next `data` or `event` line if the lines so far are a whole one: some servers send no blank line in between.
+ * next `data` or `event` line if the event is already whole: some servers send no blank line in between.
  */
 export type StreamEvent = { event: string | undefined; data: string }
 

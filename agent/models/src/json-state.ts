@@ -33,5 +33,5 @@ export function scanJson(state: JsonState, piece: string): void {
   }
 }
 
-/** An object has begun and not ended. */
+/** An object or a string is still open. */
 export const isOpen = ({ depth, inString }: JsonState): boolean => depth > 0 || inString

@@ -236,7 +236,7 @@ function keptFields({ plain, details, extra }: Gathered, calls: readonly Call[])
   }
 }
 
-/** An end marker ends an answer without a finish reason if it is whole; the end of the connection does not. */
+/** An end marker ends a whole answer without a finish reason; the end of the connection does not. */
 function reasonOfEnd({ isEnded, text }: Gathered, calls: readonly Call[]): string | undefined {
   const isWhole = (text !== '' || calls.length > 0) && !calls.some(call => isOpen(call.json))
   return isEnded && isWhole ? 'stop' : undefined

@@ -22,8 +22,8 @@ export type Call = {
 type Piece = Pick<Call, 'index' | 'id' | 'name' | 'arguments' | 'fields'>
 
 /**
- * Servers number and name their fragments in many ways, so a fragment that can be no call by itself continues
- * the one before: one without a name, or with arguments that are JSON only together.
+ * Servers number and name their fragments in many ways. A fragment that cannot be a call by itself continues
+ * the one before: it has no name, or its arguments are JSON only together with those before.
  */
 export function addFragment(
   calls: Call[],
@@ -47,7 +47,7 @@ export function addFragment(
   grow(call, piece, offered)
 }
 
-/** By index, else by id; without either, and for what is no call by itself, the last one. */
+/** The call with the same index, else with the same id. Without either, and without a name, the last one. */
 function callBefore(calls: readonly Call[], { index, id, name, arguments: args }: Piece): Call | undefined {
   const found =
     index !== undefined

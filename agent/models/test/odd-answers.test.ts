@@ -237,7 +237,7 @@ test.each<[string, Piece[], string[][]]>([
     ],
     LIST,
   ],
-  ['the index is no number', [{ index: {}, id: 'a', name: 'list_files', args: '{"path":"."}' }], LIST],
+  ['the index is not a number', [{ index: {}, id: 'a', name: 'list_files', args: '{"path":"."}' }], LIST],
   ['the id is a number', [{ index: 0, id: 7, name: 'list_files', args: { path: '.' } }], LIST],
   [
     'two calls share one index, and have no id',
@@ -321,7 +321,7 @@ test.each<[string, string]>([
     sse(...hello.map(each => ({ ...each, error: { code: 0, message: 'success' } }))),
   ],
   ['usage of another type', sse(...hello, { choices: [], usage: 'none' })],
-  ['a model that is no text', sse(...hello.map(each => ({ ...each, model: { id: 1 } })))],
+  ['a model name that is not text', sse(...hello.map(each => ({ ...each, model: { id: 1 } })))],
   ['null between the chunks', sse(hello[0], null, hello[1], hello[2])],
   [
     'the whole message after its deltas',
@@ -350,7 +350,7 @@ test.each([
     'an end marker in the midst of arguments',
     sse(chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'list', arguments: '{"x":' } }] })),
   ],
-])('%s without a finish reason is no end of an answer', async (_, body) => {
+])('%s does not end an answer without a finish reason', async (_, body) => {
   expect(await outcome(openai(body), ask('hi'))).toMatchObject({
     category: 'invalid_response',
     retryable: true,
@@ -415,6 +415,6 @@ test.each([
   ['with reasoning', chunk({ reasoning_content: 'hm' }, 'length')],
   ['with hidden reasoning', chunk({ content: '' }, 'length', { usage: { completion_tokens: 500 } })],
   ['with text', chunk({ content: 'so far' }, 'length')],
-])('an answer that max_tokens cut %s is no overflow', async (_, end) => {
+])('an answer that max_tokens cut %s is not an overflow', async (_, end) => {
   expect((await answerOf(openai(sse(end)))).finish_reason).toBe('length')
 })

@@ -1,4 +1,4 @@
-/** What a refused call becomes, over the whole way from the server's bytes: its reason, its category, its wait. */
+/** The reason, the category and the wait of a refused call, read from the bytes of the server. */
 import { expect, test } from 'vitest'
 import { createAnthropic } from '../src/anthropic.ts'
 import { createOpenAI } from '../src/openai.ts'

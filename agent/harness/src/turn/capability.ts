@@ -88,8 +88,8 @@ export type Capability<D = unknown> = {
   /** What is added to the commits of an answer's calls. */
   callSteps?(turn: TurnContext): CallSteps | null
   /**
-   * The server refused the request as too long, or without naming a cause, which may be the length too: returns
-   * true if it is shorter now.
+   * The server refused the request as too long, or without naming a cause: the length may be the cause then,
+   * too. Returns true if the request is shorter now.
    */
   onOverflow?(turn: TurnContext, said: OverflowSaid): Promise<boolean>
   /** Called after the model answered. */

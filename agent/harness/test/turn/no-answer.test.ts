@@ -1,4 +1,4 @@
-/** What answers at base_url is no model server, or does not answer: the session fails and says what to check. */
+/** Something other than a model server answers at base_url, or nothing does: the error says what to check. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
