@@ -45,6 +45,9 @@ export const devCommands = ({ run, runHere, runCli, test, serviceFlags }) => ({
     return (await run('tune/train/test/interop-cuda.ts')) || ops
   },
 
+  /** The same session against a test server for each known model server; writes docs/providers.md. */
+  providers: () => run('agent/harness/test/zoo/write-table.ts'),
+
   // ---- chaos
 
   'chaos:children': (...args) => run('dev/chaos/children.ts', ...args),
