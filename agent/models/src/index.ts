@@ -11,6 +11,7 @@ export { contextWindowOf, type Cost, costOf } from './catalog.ts'
 export { jsonWithin } from './json-answer.ts'
 export { acceptableTools } from './repair/acceptable-tools.ts'
 export { readArguments } from './repair/json-arguments.ts'
+export { imageKey } from './repair/texts.ts'
 export { findToolName } from './repair/tool-names.ts'
 export type { Fetch } from './plain-fetch.ts'
 export {

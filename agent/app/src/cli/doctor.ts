@@ -6,11 +6,13 @@ import { asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
 import { checkBoxes } from './check-boxes.ts'
+import { checkModels } from './check-models.ts'
 import { checkStore } from './check-store.ts'
 import { checkWorkspaces } from './check-workspaces.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT } from '../exit.ts'
 import type { Finding } from './finding.ts'
+import { tryModel } from './try-model.ts'
 import { checkChannels } from '@cairn/channels'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -25,15 +27,17 @@ export const doctor = defineCommand({
   usage: [
     ['doctor', 'check without changing anything, also while the server runs. Exit code 1 when a check fails'],
     ['  --logs', 'also read and verify every event of every log'],
+    ['  --model NAME', 'also call a model once, with a tool and a picture, and show what its server accepts'],
   ],
-  options: { logs: { type: 'boolean', default: false } },
+  options: { logs: { type: 'boolean', default: false }, model: { type: 'string' } },
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
     const dataDir = dataDirOf(io.env)
     const findings = [
       checkNode(),
       ...checkConfig(io.env),
-      ...(await checkModels(io.env)),
+      ...(await checkModels(io.env, values.model === undefined ? [] : [values.model])),
+      ...(values.model === undefined ? [] : await tryModel(io.env, dataDir, values.model, io.signal)),
       ...checkDataDir(dataDir),
       ...(await checkKey(dataDir)),
       ...checkWorkspaces(io.env, dataDir),
@@ -77,39 +81,6 @@ function checkConfig(env: Environment): Finding[] {
   } catch (error) {
     return [{ check: 'configuration', verdict: 'fail', detail: asError(error).message }]
   }
-}
-
-/** Any HTTP answer shows that the server is reachable; its status without a key does not matter. */
-async function checkModels(env: Environment): Promise<Finding[]> {
-  let providers: [string, { base_url: string }][]
-  try {
-    providers = Object.entries(readConfig(env).config.models.providers).flatMap(([name, provider]) =>
-      provider.kind === 'scripted' ? [] : [[name, provider]],
-    )
-  } catch {
-    // The configuration check reports it.
-    return []
-  }
-  return Promise.all(
-    providers.map(async ([name, { base_url }]): Promise<Finding> => {
-      const check = `model ${name}`
-      if (env['HTTPS_PROXY'] || env['https_proxy'] || env['HTTP_PROXY'] || env['http_proxy'])
-        return { check, verdict: 'warn', detail: `${base_url} is used through a proxy (not tested)` }
-      try {
-        await fetch(base_url, { signal: AbortSignal.timeout(PROBE_MS) })
-        return { check, verdict: 'ok', detail: `${base_url} is reachable` }
-      } catch (error) {
-        const { cause } = asError(error)
-        return {
-          check,
-          verdict: 'fail',
-          detail:
-            `${base_url} does not respond: ` +
-            `${cause instanceof Error ? cause.message : asError(error).message}`,
-        }
-      }
-    }),
-  )
 }
 
 function checkDataDir(dataDir: string): Finding[] {
