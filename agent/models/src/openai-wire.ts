@@ -31,7 +31,7 @@ const Part = z.looseObject({
 export const Delta = z.looseObject({
   content: z.union([z.string(), z.array(Part)]).nullish(),
   refusal: word,
-  tool_calls: z.array(Fragment).nullish(),
+  tool_calls: z.union([z.array(Fragment), Fragment.transform(one => [one])]).nullish(),
   reasoning_content: word,
   reasoning: word,
   reasoning_details: z.array(json).nullish().catch(null),

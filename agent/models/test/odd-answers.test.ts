@@ -294,6 +294,12 @@ test.each<[string, Piece[], string[][]]>([
   expect(await callsIn(pieces)).toEqual(expected)
 })
 
+test('reads a call that is not in a list', async () => {
+  const call = { index: 0, id: '', function: { name: 'list', arguments: { x: 1 } } }
+  const { message } = await answerOf(openai(sse(chunk({ tool_calls: call }), chunk({}, 'stop'))))
+  expect(message.tool_calls?.map(each => each.function)).toEqual([{ name: 'list', arguments: '{"x":1}' }])
+})
+
 test('more fragments with changing ids than an answer may have calls are still one call', async () => {
   const letters = Array.from({ length: 400 }, (_, at) => ({ index: 0, id: `i${at}`, args: 'x' }))
   expect(
