@@ -101,6 +101,7 @@ const REFUSALS = [
   ['', 413, undefined],
 ] as const
 
+/** Promise 7.5: A refusal that names no cause compacts a long conversation once, in whatever words it comes. */
 test('two long messages and a third that is refused, in whatever words, become a compaction and an answer', async () => {
   await using stage = await setStage({
     scenario: {
