@@ -16,7 +16,7 @@ import {
   signingSecrets,
 } from '@cairn/api'
 import { chooseSandbox, type SandboxChoice } from '@cairn/sandbox'
-import { createLearnedFacts, createModels, modelSecrets } from '@cairn/models'
+import { createLearnedFacts, createModels, type LearnedFacts, modelSecrets } from '@cairn/models'
 import { rereadSkills } from '@cairn/harness'
 import { startScriptedProviders } from '@cairn/scripted-model'
 import { secretsOf } from '@cairn/channels'
@@ -45,16 +45,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const scripted = await startScriptedProviders(config.models, readDemoScenario(), options.configDir)
   parts.defer(() => scripted.close())
-  const secrets = [
-    ...modelSecrets(config.models, env),
-    ...secretsOfConfig(config, env),
-    ...secretsOfDatabase(database),
-  ]
+  const secrets = [...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
   const { redact, learnSecrets } = redactAsKnown(secrets)
   const log = options.createLog(redact)
   const report = reportTo(log)
-  const learned = createLearnedFacts({ file: learnedFactsFile(dataDir), report })
-  const models = createModels(config.models, env, scripted.urls, learned)
+  const models = createModels(config.models, env, scripted.urls, readLearnedFacts(dataDir, report))
   parts.defer(() => models.close())
   const opened = await openStore(database, dataDir, { redact, report, workspacesDir })
   parts.defer(() => opened.close())
@@ -125,6 +120,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
+/** What this service or another on the data directory has learned about model servers. */
+const readLearnedFacts = (dataDir: string, report: ReturnType<typeof reportTo>): LearnedFacts =>
+  createLearnedFacts({ file: learnedFactsFile(dataDir), report })
+
 /** Redacts the secrets known so far: others are added to the same list while the service runs. */
 function redactAsKnown(secrets: string[]): {
   redact: Redact
@@ -179,11 +178,11 @@ async function findSandbox(
 }
 
 /**
- * Secrets of MCP servers, channels, browsers, repositories and notifications that must not reach events or
- * log lines.
+ * Secrets of model and MCP servers, channels, browsers, repositories and notifications that must not reach
+ * events or log lines.
  */
 function secretsOfConfig(
-  { mcp_servers, channels, browser, notices, code }: EffectiveConfig['config'],
+  { models, mcp_servers, channels, browser, notices, code }: EffectiveConfig['config'],
   env: ServiceOptions['env'],
 ): string[] {
   const names = Object.values(mcp_servers).flatMap(server =>
@@ -195,7 +194,11 @@ function secretsOfConfig(
   names.push(...Object.values(code.repos).flatMap(({ token_env }) => token_env ?? []))
   if (browser.cdp !== null) names.push(browser.cdp.url_env)
   if (notices.mail?.smtp.password_env !== undefined) names.push(notices.mail.smtp.password_env)
-  return [...names.flatMap(name => env[name] ?? []), ...secretsOf(channels, env)]
+  return [
+    ...modelSecrets(models, env),
+    ...names.flatMap(name => env[name] ?? []),
+    ...secretsOf(channels, env),
+  ]
 }
 
 /** The built UI; without it the service still runs, for programs. */

@@ -222,13 +222,13 @@ test.each([
     ),
   ],
 ])('a message that arrives while a tool runs is refused %s once only', async (_, check) => {
-  let stage: Stage | undefined
+  const staged = Promise.withResolvers<Stage>()
   await using server = await startStrictServer([called('note', '{"value":"a"}')], check, async accepted => {
-    if (accepted === 1) await stage?.send('and hurry')
+    if (accepted === 1) await (await staged.promise).send('and hurry')
   })
-  await using made = await stageOn(server)
-  stage = made
-  const events = await talk(made, 'go', 'thanks')
+  await using stage = await stageOn(server)
+  staged.resolve(stage)
+  const events = await talk(stage, 'go', 'thanks')
   expect(server.rejected).toHaveLength(1)
   expect(JSON.stringify(server.sent.at(-1))).toContain('and hurry')
   expect(learnedIn(events)).toMatchObject([{ fact: 'strict_roles', value: true }])

@@ -21,7 +21,7 @@ const Entry = z.object({
 })
 const Stored = z.object({ facts: z.array(Entry) })
 
-export type FactScope = { provider: string; base_url: string; model: string }
+type FactScope = { provider: string; base_url: string; model: string }
 export type LearnedFact = {
   fact: keyof ServerProfile
   value: ServerProfile[keyof ServerProfile]

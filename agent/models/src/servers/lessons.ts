@@ -6,11 +6,14 @@
 import { isOverflow } from '../refusal-meaning.ts'
 import type { ServerProfile } from './profiles.ts'
 import type { Refusal } from './refusal.ts'
-import type { ContentKind, SentImage, SentRequestFacts } from './sent-facts.ts'
+import type { ContentKind, Lesson, SentImage, SentRequestFacts } from './sent-facts.ts'
 import { toolLesson } from './tool-lessons.ts'
 
-export type Lesson = Partial<ServerProfile>
-export type Rule = (refusal: Refusal, sent: SentRequestFacts) => Lesson | null
+/** One pattern of several, each of which counts. */
+const anyOf = (...patterns: readonly RegExp[]): RegExp =>
+  new RegExp(patterns.map(({ source }) => source).join('|'), 'i')
+
+type Rule = (refusal: Refusal, sent: SentRequestFacts) => Lesson | null
 
 /** Statuses of refusals that are not about the request's content. */
 const OTHER_STATUSES = new Set([401, 402, 403, 407, 408, 409, 425, 429, 502, 503, 504])
@@ -18,7 +21,7 @@ const OTHER_STATUSES = new Set([401, 402, 403, 407, 408, 409, 425, 429, 502, 503
 /** Null: the refusal shows nothing that can be changed. */
 export function lessonOf(refusal: Refusal, sent: SentRequestFacts): Lesson | null {
   if (refusal.status !== undefined && OTHER_STATUSES.has(refusal.status)) return null
-  // A request that is too long needs a compaction, unless its tools or the limit of the answer are the reason.
+  // A request that is too long needs a compaction, unless the reason is its tools or the limit of the answer.
   const { text, param } = refusal
   const isTooLong = OVERFLOW.test(text) || isOverflow({ message: text, kinds: [], param: param || null })
   const rules = isTooLong ? LENGTH_RULES : [...LENGTH_RULES, ...RULES]
@@ -79,10 +82,15 @@ const numbersIn = (text: string): number[] => [...text.matchAll(/\d+/g)].map(([n
 const signatures: Rule = ({ text }) =>
   /thought_?signature/i.test(text) ? { thought_signatures: true } : null
 
-const REQUIRED =
-  /must be (passed|sent|provided|included|returned)|missing|required|expected|is not set|cannot be (empty|null)/i
-const UNWANTED =
-  /not (supported|permitted|allowed|expected)|unsupported|unknown|unrecognized|unexpected|extra|forbid|remove/i
+const REQUIRED = anyOf(
+  /must be (passed|sent|provided|included|returned)/,
+  /missing|required|expected|is not set/,
+  /cannot be (empty|null)/,
+)
+const UNWANTED = anyOf(
+  /not (supported|permitted|allowed|expected)/,
+  /unsupported|unknown|unrecognized|unexpected|extra|forbid|remove/,
+)
 
 /** Blocks of another account or model, whose signatures this server does not accept. */
 const thinkingBlocks: Rule = ({ text }) =>
@@ -103,10 +111,23 @@ const reasoning: Rule = ({ param, text }, { reasoningFields, profile }) => {
 }
 
 /** One picture that cannot be read, as opposed to a model that reads none. */
-const BAD_IMAGE =
-  /image[^.]{0,60}(format|type|size|dimension|pixel|too (large|small|big)|exceed|decode|corrupt|truncated|process)|(decode|process|parse|load|open|identify|read|invalid|corrupt)\w*[^.]{0,30}image|base64/i
-const NO_VISION =
-  /(not|n't|cannot|un)\s?-?(support|accept|able|allow|enabled|capable|a (vision|multimodal))|no endpoints|unknown variant|only (supports?|accepts?)? ?text|text[- ]only|mmproj|must be a string|valid string|'array' not in|missing data required for image|expected (a )?[`'"]?(text|string)|at most 0/i
+const BAD_IMAGE = anyOf(
+  /image[^.]{0,60}(format|type|size|dimension|pixel|too (large|small|big)|exceed)/,
+  /image[^.]{0,60}(decode|corrupt|truncated|process)/,
+  /(decode|process|parse|load|open|identify|read|invalid|corrupt)\w*[^.]{0,30}image/,
+  /base64/,
+)
+const IMAGE_LIMIT = anyOf(
+  /at most (\d+) image/,
+  /(?:maximum|max)(?: number)?(?: of)? images?\D{0,30}(\d+)/,
+  /images?\D{0,40}(?:limit|maximum|at most)\D{0,20}(\d+)/,
+)
+const NO_VISION = anyOf(
+  /(not|n't|cannot|un)\s?-?(support|accept|able|allow|enabled|capable|a (vision|multimodal))/,
+  /no endpoints|unknown variant|mmproj|at most 0|missing data required for image/,
+  /only (supports?|accepts?)? ?text|text[- ]only/,
+  /must be a string|valid string|'array' not in|expected (a )?[`'"]?(text|string)/,
+)
 
 /** Whether the message that a refusal names, if any, has such a content. */
 function mayMean({ param, text }: Refusal, { contents }: SentRequestFacts, kind: ContentKind): boolean {
@@ -123,11 +144,9 @@ const images: Rule = (refusal, sent) => {
     /image_url/.test(param) ||
     (/messages?\W*\d+\W*content|\bcontent\b/i.test(`${param} ${text}`) && NO_VISION.test(text))
   if (!isAbout) return null
-  const limit =
-    /at most (\d+) image|(?:maximum|max)(?: number)?(?: of)? images?\D{0,30}(\d+)|images?\D{0,40}(?:limit|maximum|at most)\D{0,20}(\d+)/i
-      .exec(text)
-      ?.slice(1)
-      .find(number => number !== undefined)
+  const limit = IMAGE_LIMIT.exec(text)
+    ?.slice(1)
+    .find(number => number !== undefined)
   if (limit !== undefined && Number(limit) > 0 && Number(limit) < sentImages.length)
     return { max_images: Number(limit) }
   if (BAD_IMAGE.test(text) && !/support image|image input/i.test(text)) return omitNewest(sentImages, profile)
@@ -140,10 +159,18 @@ function omitNewest(images: readonly SentImage[], { omitted_images }: ServerProf
   return newest === undefined ? null : { omitted_images: [...omitted_images, newest.key] }
 }
 
-const ROLES =
-  /roles?[^.]{0,40}alternat|alternat[^.]{0,40}roles?|unexpected role|expected last role|consecutive|role ['"]?\w+['"]? (after|follow)|follow(ed|s)? (by )?(a |an )?['"`]?(user|assistant|tool)|immediately after a (user|function)|must (start|begin|end) with|(first|last) message|prefill|not the same role/i
-const NO_SYSTEM =
-  /(system|developer)[ _](role|message|instruction|prompt)s?[^.]{0,40}(not|n't|un)\s?(support|allow|enabled|accept)|(does not|doesn't) support[^.]{0,20}(system|developer)/i
+const ROLES = anyOf(
+  /roles?[^.]{0,40}alternat|alternat[^.]{0,40}roles?/,
+  /unexpected role|expected last role|consecutive|not the same role|prefill/,
+  /role ['"]?\w+['"]? (after|follow)/,
+  /follow(ed|s)? (by )?(a |an )?['"`]?(user|assistant|tool)/,
+  /immediately after a (user|function)/,
+  /must (start|begin|end) with|(first|last) message/,
+)
+const NO_SYSTEM = anyOf(
+  /(system|developer)[ _](role|message|instruction|prompt)s?[^.]{0,40}(not|n't|un)\s?(support|allow|enabled|accept)/,
+  /(does not|doesn't) support[^.]{0,20}(system|developer)/,
+)
 
 const roles: Rule = ({ text }, { profile }) => {
   if (NO_SYSTEM.test(text)) return { system_role: 'user' }
@@ -227,10 +254,14 @@ const jsonSchema: Rule = ({ text }, { fields, profile }) =>
     : null
 
 /** Words of any refusal of a field. */
-const REFUSED =
-  /not (supported?|permitted|allowed|expected|accept)|(un|in)(supported|known|recognized|expected|valid)|unrecogni[sz]ed|extra|only the default|deprecated|must be|cannot|does(n't| not)|forbid|remove|no such|out of range|greater than|less than|between/i
+const REFUSED = anyOf(
+  /not (supported?|permitted|allowed|expected|accept)/,
+  /(un|in)(supported|known|recognized|expected|valid)|unrecogni[sz]ed/,
+  /extra|only the default|deprecated|must be|cannot|does(n't| not)|forbid|remove|no such/,
+  /out of range|greater than|less than|between/,
+)
 
-/** Whatever optional field the refusal names is left out. Required fields and the tools have their own rules. */
+/** Leaves out the optional field that the refusal names. The tools have their own rules. */
 const anyField: Rule = ({ param, text }, { fields, callFields, reasoningFields, profile }) => {
   const own = Object.keys(fields).filter(name => name !== 'stream')
   const inner = [...callFields, ...reasoningFields]

@@ -24,6 +24,9 @@ export type SentRequestFacts = {
   reasoningFields: readonly string[]
 }
 
+/** The facts that a refusal shows. */
+export type Lesson = Partial<ServerProfile>
+
 export function sentFacts(
   request: ModelRequest,
   sent: SentRequest,

@@ -1,7 +1,6 @@
 /** Refusals of the tools of a request: their number, a description, a schema keyword, or one tool. */
-import type { Lesson } from './lessons.ts'
 import type { Refusal } from './refusal.ts'
-import type { SentRequestFacts, SentTool } from './sent-facts.ts'
+import type { Lesson, SentRequestFacts, SentTool } from './sent-facts.ts'
 
 /** Null: the refusal is not about the tools. */
 export function toolLesson(refusal: Refusal, sent: SentRequestFacts): Lesson | null {
