@@ -1,9 +1,8 @@
 /** Files that are part of a tool's result, such as pictures. They are saved beside long results. */
-import { asError } from '@cairn/protocol'
+import { asError, type ResultPicture } from '@cairn/protocol'
 import { locate, replaceFile } from '@cairn/workspace'
 import { resultPath } from './cut-result.ts'
 import { pictureOf } from './picture.ts'
-import type { ResultPicture } from './tool.ts'
 
 export type ResultFile = {
   /** What the server calls it. */

@@ -1,6 +1,6 @@
 /** The type of a tool. Built-in tools are in this folder; MCP tools are wrapped into the same type. */
 import type { z } from 'zod'
-import type { EventDraft, GovernanceConfig, Image } from '@cairn/protocol'
+import type { EventDraft, GovernanceConfig, ResultPicture } from '@cairn/protocol'
 import type { Commit, CommitRefused, EventWithRows } from '@cairn/log'
 
 /**
@@ -17,9 +17,6 @@ export type ToolContext = {
   timeoutMs: number
   egress: GovernanceConfig['egress']
 }
-
-/** A picture of a result: a file of the workspace that models which see can be shown. */
-export type ResultPicture = { path: string; mime_type: Image['mime_type'] }
 
 export type ToolOutcome = {
   /** What the model reads; an object is encoded as JSON. An `error` key marks a failure. */

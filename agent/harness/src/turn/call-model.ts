@@ -27,6 +27,7 @@ import { writeDeltas } from './deltas.ts'
 import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../events.ts'
 import type { Reminder } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
+import { loadResultImages } from './result-images.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 
 export type IterationCall = {
@@ -167,9 +168,15 @@ async function answerOnce(turn: Turn, call: IterationCall): Promise<void> {
   stillOurs(turn)
   const place = { turn_id: call.turn_id, iteration_index: call.iteration_index }
   const served = turn.models.resolve(call.model)
+  const { conversation } = log.position()
   const request: ModelRequest = {
     model: served.model,
-    messages: composeMessages(setup.system, log.position().conversation, call.reminders),
+    messages: composeMessages(
+      setup.system,
+      conversation,
+      call.reminders,
+      served.serverProfile().vision ? await loadResultImages(turn.workspace, conversation) : new Map(),
+    ),
     tools: call.tools,
     ...(setup.temperature === undefined ? {} : { temperature: setup.temperature }),
     ...(setup.max_tokens === undefined ? {} : { max_tokens: setup.max_tokens }),

@@ -44,6 +44,8 @@ export const Image = z.strictObject({
   data: z.string().describe('base64'),
   mime_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
 })
+/** A picture of a tool's result: a file of the workspace. */
+export const ResultPicture = z.strictObject({ path: z.string(), mime_type: Image.shape.mime_type })
 export const SkillOverride = z
   .strictObject({
     source: id,
@@ -79,6 +81,7 @@ export type AssistantMessage = z.output<typeof AssistantMessage>
 export type ChannelSource = z.output<typeof ChannelSource>
 export type Attachment = z.output<typeof Attachment>
 export type Image = z.output<typeof Image>
+export type ResultPicture = z.output<typeof ResultPicture>
 export type SkillOverride = z.output<typeof SkillOverride>
 export type Todo = z.output<typeof Todo>
 export type QuestionChoice = z.output<typeof QuestionChoice>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { def } from './define.ts'
 import { oneLine, compact, toolResultText } from './event-text.ts'
 import { id, json, turnOptional, count } from './fields.ts'
-import { Image } from './shapes.ts'
+import { ResultPicture } from './shapes.ts'
 
 export const TOOL_EVENTS = {
   'tool.call': def(
@@ -56,7 +56,7 @@ export const TOOL_EVENTS = {
         truncated: z.boolean().optional(),
         full_result_path: z.string().optional(),
         pictures: z
-          .array(z.strictObject({ path: z.string(), mime_type: Image.shape.mime_type }))
+          .array(ResultPicture)
           .optional()
           .describe('pictures of the result: files of the workspace, which models that see are shown'),
       },

@@ -120,6 +120,18 @@ test('a second result of the same call changes nothing', () => {
   expect(foldConversation(done, result('c1', 'second'))).toBe(done)
 })
 
+test('pictures of a result stay beside its message, as paths', () => {
+  const pictures = [{ path: '.cairn/results/c1-1.png', mime_type: 'image/png' as const }]
+  const folded = fold(
+    user('a'),
+    answer('', [{ id: 'c1', name: 'x' }]),
+    call('c1'),
+    event('tool.result', { tool_call_id: 'c1', name: 'x', content: 'see', elapsed_ms: 1, pictures }),
+  )
+  expect(folded.entries.at(-1)).toMatchObject({ pictures, message: { role: 'tool', content: 'see' } })
+  expect(folded.entries.at(-1)?.message).not.toHaveProperty('pictures')
+})
+
 test('an empty answer is left out of the conversation', () => {
   expect(roles(fold(user('a'), answer('')))).toEqual(['user'])
 })

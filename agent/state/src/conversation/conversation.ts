@@ -77,7 +77,7 @@ export function foldConversationInto(
     case 'inbox.input_required':
       return mark(conversation, event.data.tool_call_id, { state: 'waiting' })
     case 'tool.result':
-      return close(owned, conversation, event.id, event.data.tool_call_id, event.data.content)
+      return close(owned, conversation, event.id, event.data)
     case 'ask_user_question.response':
       return mark(conversation, event.data.tool_call_id, {
         state: 'answered',
@@ -192,6 +192,8 @@ const call = (conversation: Conversation, { id, created_at, data }: EventOf<'too
 const waitsFor = ({ open }: Conversation, id: string | undefined, state = 'waiting'): boolean =>
   id !== undefined && open.some(call => call.tool_call_id === id && call.state === state)
 
+type ResultData = EventOf<'tool.result'>['data']
+
 /**
  * The first result counts; a result of a call that is not open changes nothing. A person's answer keeps the
  * time of the answer, not that of the later tool.result.
@@ -200,16 +202,15 @@ function close(
   owned: Owned,
   conversation: Conversation,
   eventId: EventId,
-  callId: string,
-  content: string,
+  { tool_call_id, content, pictures }: Pick<ResultData, 'tool_call_id' | 'content' | 'pictures'>,
 ): Conversation {
-  const closed = conversation.open.find(call => call.tool_call_id === callId)
+  const closed = conversation.open.find(call => call.tool_call_id === tool_call_id)
   if (closed === undefined) return conversation
-  const open = conversation.open.filter(call => call.tool_call_id !== callId)
+  const open = conversation.open.filter(call => call.tool_call_id !== tool_call_id)
   const event_id = closed.answered?.event_id ?? eventId
   const entries = append(
     conversation.entries,
-    [{ event_id, message: { role: 'tool', tool_call_id: callId, content } }],
+    [{ event_id, message: { role: 'tool', tool_call_id, content }, ...(pictures ? { pictures } : {}) }],
     owned,
   )
   return admit(owned, { ...conversation, entries, open })
@@ -223,6 +224,9 @@ function closeAnswered(owned: Owned, conversation: Conversation): Conversation {
   let closed = conversation
   for (const { tool_call_id, answered } of conversation.open)
     if (answered !== null)
-      closed = close(owned, closed, answered.event_id, tool_call_id, answerText(answered.responses))
+      closed = close(owned, closed, answered.event_id, {
+        tool_call_id,
+        content: answerText(answered.responses),
+      })
   return closed
 }

@@ -1,5 +1,5 @@
 /** The state of the model's conversation: its messages, and what waits to join them. */
-import type { AssistantMessage, EventId, Image } from '@cairn/protocol'
+import type { AssistantMessage, EventId, Image, ResultPicture } from '@cairn/protocol'
 import type { OpenCall } from './open-calls.ts'
 
 export type AssistantMessageData = AssistantMessage
@@ -12,6 +12,8 @@ export type ConversationMessage =
 export type ConversationEntry = {
   event_id: EventId
   message: ConversationMessage
+  /** Pictures of a tool's result. They are files, so the message has only their paths. */
+  pictures?: readonly ResultPicture[]
   /** The next turn reads it, but it does not start one. */
   quiet?: true
 }

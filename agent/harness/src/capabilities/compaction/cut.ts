@@ -5,7 +5,7 @@
  */
 import type { ConversationEntry } from '@cairn/state'
 import type { EventId } from '@cairn/protocol'
-import { tokensOfMessage } from './size.ts'
+import { tokensOfEntry } from './size.ts'
 import { isSummary } from './summary-message.ts'
 
 export type Cut = {
@@ -26,7 +26,7 @@ const TOO_MUCH_OF_WINDOW = 0.4
  * Null if nothing is gained: the older part has fewer than `least` tokens, or is only the previous summary.
  */
 export function chooseCut(entries: readonly ConversationEntry[], window: number, least = 1): Cut | null {
-  const sizes = entries.map(({ message }) => tokensOfMessage(message))
+  const sizes = entries.map(tokensOfEntry)
   const after = sumsFromEnd(sizes)
   const total = after[0] ?? 0
   const places = cutPlaces(entries)

@@ -26,7 +26,11 @@ export function tokensOfMessage(message: ConversationMessage): number {
 }
 
 export const tokensOfEntries = (entries: readonly ConversationEntry[]): number =>
-  entries.reduce((sum, { message }) => sum + tokensOfMessage(message), 0)
+  entries.reduce((sum, entry) => sum + tokensOfEntry(entry), 0)
+
+/** With the pictures of its result, which a model that sees is shown. */
+export const tokensOfEntry = ({ message, pictures = [] }: ConversationEntry): number =>
+  tokensOfMessage(message) + pictures.length * TOKENS_PER_IMAGE
 
 /** Tokens of the next request; `overhead` is the part of every request (system prompt and tools). */
 export function estimateTokens(

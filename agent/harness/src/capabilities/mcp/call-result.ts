@@ -2,6 +2,7 @@
  * The result of a tool call, read block by block: a bad block costs itself, and nothing is lost. Pictures,
  * audio and other files become files of the workspace.
  */
+import type { ResultPicture } from '@cairn/protocol'
 import { z } from 'zod'
 import { isDeepStrictEqual } from 'node:util'
 import type { ResultFile, SavedFile } from '../../tools/result-files.ts'
@@ -16,7 +17,7 @@ type Save = (file: ResultFile, at: number) => Promise<SavedFile>
 export async function readResult(result: Json, save: Save): Promise<ToolOutcome> {
   const { content, structuredContent, isError, toolResult } = result
   const texts: string[] = []
-  const pictures: NonNullable<ToolOutcome['pictures']>[number][] = []
+  const pictures: ResultPicture[] = []
   let files = 0
   for (const block of blocksOf(content)) {
     const read = readBlock(block)
