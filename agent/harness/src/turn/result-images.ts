@@ -15,7 +15,7 @@ const MAX_IMAGES = 10
 /** Anthropic accepts 5 MB of base64 and 8,000 pixels a side. */
 const MAX_IMAGE_BYTES = 3_750_000
 const MAX_SIDE = 8000
-/** Of all together: requests are limited to 20 MB by some servers. */
+/** Bytes of all images of one request, because some servers accept at most 20 MB. */
 const MAX_BYTES = 10_000_000
 
 export async function loadResultImages(
