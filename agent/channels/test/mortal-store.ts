@@ -13,7 +13,7 @@ class Dead extends Error {
 
 /** Reads are no boundaries; leases and pruning depend on time and not on a message. */
 const WRITES =
-  /^(?:add|create|ensure|receive|drop|retry|see|tell|countWrong|use|openConv|advance|postpone|begin|settle|plan|put|set|save|close|commit|movePart|releaseHeld|retarget|recover|refuse|endRedo)/
+  /^(?:add|create|ensure|receive|drop|retry|defer|see|tell|countWrong|use|openConv|advance|postpone|begin|settle|plan|put|set|save|close|commit|movePart|releaseHeld|retarget|recover|refuse|endRedo)/
 /** Released at once, also by a dead process. */
 const WATCHES = /^watch/
 

@@ -65,6 +65,24 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await next()).toEqual([second, other])
   })
 
+  test('the waiting rows of a conversation are listed in order, and a deferred row is due later', async () => {
+    const { store, clock } = await openConnected()
+    const { channels } = store
+    const first = (await channels.receive(inbound('1')))!
+    const other = (await channels.receive(inbound('2', 'two')))!
+    const second = (await channels.receive(inbound('3')))!
+    const seqs = (rows: { seq: number }[]) => rows.map(({ seq }) => seq)
+    expect(seqs(await channels.waitingInbound('hook', 'one', 10))).toEqual([first, second])
+    expect(seqs(await channels.waitingInbound('hook', 'one', 1))).toEqual([first])
+    await channels.deferInbound({ connection_id: 'hook', seq: first }, 1000)
+    expect(seqs(await channels.nextInbound('hook', 10))).toEqual([other])
+    expect(seqs(await channels.waitingInbound('hook', 'one', 10))).toEqual([first, second])
+    clock.advance(1000)
+    expect(await channels.nextInbound('hook', 1)).toMatchObject([{ seq: first, attempts: 0 }])
+    await channels.dropInbound({ connection_id: 'hook', seq: first }, 'bot')
+    expect(seqs(await channels.waitingInbound('hook', 'one', 10))).toEqual([second])
+  })
+
   test('rows of a sender are counted up to a given row, in the time before it was received', async () => {
     const { store, clock } = await openConnected()
     const { channels } = store

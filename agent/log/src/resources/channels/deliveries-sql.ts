@@ -81,6 +81,7 @@ export const DELIVERY_SQL = {
     ORDER BY updated_at DESC
     LIMIT $3`,
   deliveryOfKey: `SELECT * FROM channel_deliveries WHERE ${OF_CONNECTION} AND key = $2`,
+  deliveryOfMessage: `SELECT * FROM channel_deliveries WHERE ${OF_SESSION} AND platform_message_id = $2`,
   tellTaken: `
     UPDATE channel_deliveries
     SET state = 'sent', platform_message_id = $3, error = NULL, updated_at = $4
@@ -99,4 +100,5 @@ export const DELIVERY_READS = [
   'dueRedos',
   'listDeliveries',
   'deliveryOfKey',
+  'deliveryOfMessage',
 ] as const satisfies readonly (keyof typeof DELIVERY_SQL)[]

@@ -154,6 +154,10 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   receive(row: NewInbound): Promise<number | null>
   /** The oldest waiting row of every conversation, if it is due. */
   nextInbound(connectionId: string, limit: number): Promise<InboundRow[]>
+  /** The waiting rows of a conversation in order, due or not. */
+  waitingInbound(connectionId: string, conversationKey: string, limit: number): Promise<InboundRow[]>
+  /** Makes a waiting row due later, without counting an attempt. */
+  deferInbound(row: InboundId, afterMs: number): Promise<void>
   getInbound(connectionId: string, seq: number): Promise<InboundRow | null>
   inboundOf(connectionId: string, eventKey: string): Promise<InboundRow | null>
   /** Only changes a waiting row. */
@@ -223,6 +227,9 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>
   /** Null if it does not belong to this connection, or was pruned. */
   deliveryOfKey(connectionId: string, key: string): Promise<ChannelDelivery | null>
+
+  /** The delivery of a message of ours, by the platform's id; null if it was pruned. */
+  deliveryOfMessage(sessionId: string, messageId: string): Promise<ChannelDelivery | null>
 
   /** Sends a failed delivery again, with the parts of its event that follow; null if there is none. */
   redoDelivery(connectionId: string, key: string): Promise<DeliveryId | null>

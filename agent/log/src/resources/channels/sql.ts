@@ -30,6 +30,13 @@ const TEXT = {
     LIMIT $3`,
   inbound: `SELECT * FROM channel_inbound WHERE ${OF_CONNECTION} AND seq = $2`,
   inboundOf: `SELECT * FROM channel_inbound WHERE ${OF_CONNECTION} AND event_key = $2`,
+  waitingInbound: `
+    SELECT * FROM channel_inbound
+    WHERE ${OF_CONNECTION} AND conversation_key = $2 AND state = 'received'
+    ORDER BY seq
+    LIMIT $3`,
+  deferInbound: `
+    UPDATE channel_inbound SET next_at = $3 WHERE ${OF_CONNECTION} AND seq = $2 AND state = 'received'`,
   dropInbound: `
     UPDATE channel_inbound SET state = 'dropped', reason = $3
     WHERE ${OF_CONNECTION} AND seq = $2 AND state = 'received'`,
@@ -205,6 +212,7 @@ export const CHANNEL_SQL: NamedSql<ChannelStatement> = {
     ...CONNECTION_READS,
     ...DELIVERY_READS,
     'nextInbound',
+    'waitingInbound',
     'lastInbound',
     'senders',
     'inbound',

@@ -31,6 +31,8 @@ function createChannelStore(ask: AskNamed<ChannelStatement>, now: () => number):
 type Arriving =
   | 'receive'
   | 'nextInbound'
+  | 'waitingInbound'
+  | 'deferInbound'
   | 'getInbound'
   | 'inboundOf'
   | 'dropInbound'
@@ -48,6 +50,8 @@ const arriving = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<
     return (await did('receive', ...given)) ? seq : null
   },
   nextInbound: (connectionId, limit) => all('nextInbound', connectionId, now(), limit),
+  waitingInbound: (connectionId, key, limit) => all('waitingInbound', connectionId, key, limit),
+  deferInbound: ({ connection_id, seq }, afterMs) => act('deferInbound', connection_id, seq, now() + afterMs),
   getInbound: (connectionId, seq) => one('inbound', connectionId, seq),
   inboundOf: (connectionId, eventKey) => one('inboundOf', connectionId, eventKey),
   dropInbound: ({ connection_id, seq }, reason) => act('dropInbound', connection_id, seq, reason),
@@ -156,6 +160,7 @@ const leaving = (
   dueReplies: (connectionId, limit) => all('dueReplies', repliesOf(connectionId), now(), limit),
   listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
   deliveryOfKey: (connectionId, key) => one('deliveryOfKey', connectionId, key),
+  deliveryOfMessage: (sessionId, messageId) => one('deliveryOfMessage', sessionId, messageId),
 
   redoDelivery: (connectionId, key) => one('redoDelivery', connectionId, key, now()),
   dropDelivery: (connectionId, key) => did('dropDelivery', connectionId, key, now()),
