@@ -3,10 +3,12 @@
  * with a reason. Work done before that commit is idempotent, so the row can be retried.
  */
 import { CommitRefused, type InboundRow, type ChannelConversation, type SessionRow } from '@cairn/log'
-import { AppError, asError } from '@cairn/protocol'
+import { AppError, asError, isBlank } from '@cairn/protocol'
 import { addMessage } from '@cairn/sessions'
 import { createHash } from 'node:crypto'
 import { type Inbound, type Failure, SendFailed } from './adapter.ts'
+import { gatherAlbum } from './album.ts'
+import { answeredMessage } from './answered-message.ts'
 import { backoffMs } from './backoff.ts'
 import { answerCommand, commandOf, linkAccount } from './commands.ts'
 import { admit, beginGeneration, ensureSession, findActive, mayContinue, ownerOf } from './conversation.ts'
@@ -14,6 +16,7 @@ import type { ChannelDeps, Connection } from './deps.ts'
 import { REPLIES, planReply, refusedText } from './automatic-replies.ts'
 import { takeFiles } from './file-in.ts'
 import { answerButton } from './button-action.ts'
+import { asMetadata, forwardedText } from './quotation.ts'
 import { findSender, hasAccess, isFlooding, isIgnored, mayNotify, type Sender } from './sender.ts'
 
 /** The session whose log may have grown; null if there is none. */
@@ -27,26 +30,45 @@ export async function acceptRow(
   connection: Connection,
   row: InboundRow,
 ): Promise<Accepted> {
+  const gathered = await gatherAlbum(deps, connection, row, JSON.parse(row.body) as Inbound)
+  if (gathered === null) return null
+  const { inbound, others } = gathered
+  const rows: InboundRows = [row, ...others]
   try {
-    return await decide(deps, connection, row, JSON.parse(row.body) as Inbound)
+    const accepted = await decide(deps, connection, rows, inbound)
+    await dropRest(deps, rows)
+    return accepted
   } catch (error) {
     // The answer to an earlier attempt was lost, or another process accepted it.
     if (refusalOf(error) === 'already_accepted') return null
     if (error instanceof AppError && !error.retryable) {
       deps.report('warn', 'channel message rejected', { code: error.code, seq: row.seq })
-      await planReply(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
+      await planReply(deps.store.channels, row, inbound, refusedText(error.code))
       await deps.store.channels.dropInbound(row, error.code)
+      await dropRest(deps, rows)
       return null
     }
     const { message: reason } = asError(error)
     if (row.attempts + 1 >= MAX_ATTEMPTS) {
       await giveUp(deps, connection, row, reason)
+      await dropRest(deps, rows)
       return null
     }
     deps.report('warn', 'retrying a channel message', { seq: row.seq, error: reason })
     await deps.store.channels.retryInbound(row, backoffMs(row.attempts, deps.random()), reason)
     return null
   }
+}
+
+/** The row that is accepted, and the other rows of its album. */
+type InboundRows = readonly [InboundRow, ...InboundRow[]]
+
+/** Whatever became of the first row of an album is true of all. Rows that were accepted with it stay. */
+async function dropRest(
+  { store: { channels } }: ChannelDeps,
+  [first, ...others]: InboundRows,
+): Promise<void> {
+  for (const other of others) await channels.dropInbound(other, `part of the album of row ${first.seq}`)
 }
 
 /** Dropped, because a row that always fails must not block its conversation. */
@@ -70,9 +92,10 @@ function refusalOf(error: unknown): string | null {
 async function decide(
   deps: ChannelDeps,
   connection: Connection,
-  row: InboundRow,
+  rows: InboundRows,
   given: Inbound,
 ): Promise<Accepted> {
+  const [row] = rows
   const { channels } = deps.store
   const drop = async (reason: string): Promise<null> => {
     await channels.dropInbound(row, reason)
@@ -94,9 +117,7 @@ async function decide(
   const inbound = await admit(deps, connection, given)
   if (inbound.only_if_standing === true)
     if ((await findActive(deps, connection, inbound.conversation_key)) === null) return drop('not_mentioned')
-  const { text, files = [], press, edits } = inbound
-  if (text.trim() === '' && files.length === 0 && press === undefined) return drop('empty')
-
+  const { edits } = inbound
   const sender = await findSender(deps.store, connection, inbound)
   if (isIgnored(sender.sender, deps.now())) return drop('ignored')
   const asked = { row, inbound, sender }
@@ -118,6 +139,16 @@ async function decide(
     if (await mayNotify(channels, sender)) await planReply(channels, row, inbound, REPLIES[refusal])
     return drop(refusal)
   }
+  const unread = unreadable(inbound)
+  if (unread !== null) {
+    deps.report('warn', 'a channel message has nothing that can be read', {
+      connection: connection.name,
+      seq: row.seq,
+      kind: inbound.unsupported ?? 'empty',
+    })
+    await planReply(channels, row, inbound, unread)
+    return drop(inbound.unsupported === undefined ? 'empty' : `unsupported: ${inbound.unsupported}`)
+  }
   if (inbound.press !== undefined) {
     const answered = await answerButton(deps, connection, asked, inbound.press)
     if (answered !== null) notifyPressed(deps, connection, inbound)
@@ -126,13 +157,22 @@ async function decide(
   if (command !== null && (await answerCommand(deps, connection, asked, command.name))) return null
   const edited = edits === undefined ? null : await channels.lastInbound(row)
   // Later messages refer to the old text, and the log is never rewritten.
-  if (edits !== undefined && !isOf(edited, edits)) return drop('edit of an older message')
-  return say(deps, connection, asked, edited?.event_id ?? null)
+  if (edits !== undefined && !isOf(edited, inbound)) return drop('edit of an older message')
+  return say(deps, connection, { rows, inbound, sender }, edited?.event_id ?? null)
 }
 
-/** True for that message itself, or an edit of it. */
-const isOf = (row: InboundRow | null, key: string): boolean =>
-  row !== null && (row.event_key === key || (JSON.parse(row.body) as Inbound).edits === key)
+/** True for the message that the edit changes, an earlier edit of it, or another picture of its album. */
+function isOf(row: InboundRow | null, { edits, album }: Inbound): boolean {
+  if (row === null) return false
+  const before = JSON.parse(row.body) as Inbound
+  return row.event_key === edits || before.edits === edits || (album !== undefined && before.album === album)
+}
+
+/** The reply to a message without anything for the agent; null if there is something. */
+function unreadable({ text, files = [], forwards = [], press, unsupported }: Inbound): string | null {
+  if (!isBlank(text) || files.length > 0 || forwards.length > 0 || press !== undefined) return null
+  return unsupported === undefined ? REPLIES.empty : REPLIES.unsupported(unsupported)
+}
 
 const PRESSED_MS = 10_000
 function notifyPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
@@ -147,9 +187,10 @@ function notifyPressed({ report }: ChannelDeps, { name, adapter }: Connection, i
 async function say(
   deps: ChannelDeps,
   connection: Connection,
-  { row, inbound, sender }: { row: InboundRow; inbound: Inbound; sender: Sender },
+  { rows, inbound, sender }: { rows: InboundRows; inbound: Inbound; sender: Sender },
   edit_of: number | null,
 ): Promise<Accepted> {
+  const [row] = rows
   const owner = ownerOf(connection, inbound, sender)
   const standing = await findActive(deps, connection, inbound.conversation_key)
   const conversation =
@@ -163,11 +204,19 @@ async function say(
   const isLast = row.attempts + 1 >= MAX_ATTEMPTS
   const files = await takeFiles(deps, connection, row, session, inbound.files ?? [], isLast)
   const before = await threadContext(deps, connection, { inbound, conversation, session, isLast })
+  const answered = await answeredMessage(deps, connection, inbound, session)
+  const reply_to = answered === null ? null : asMetadata(answered)
   const metadata = {
     ...(edit_of === null ? {} : { edit_of }),
     ...(before === null ? {} : { thread_context: before }),
+    ...(reply_to === null ? {} : { reply_to }),
   }
-  const said = [edit_of === null ? inbound.text : `(edited) ${inbound.text}`, ...files.notes]
+  const said = [
+    edit_of === null ? inbound.text : `(edited) ${inbound.text}`,
+    ...(inbound.forwards ?? []).map(forwardedText),
+    ...(inbound.unsupported === undefined ? [] : [`[part that cannot be read here: ${inbound.unsupported}]`]),
+    ...files.notes,
+  ]
   const message = {
     session_id: session.id,
     content: isStop ? '/stop' : said.filter(line => line !== '').join('\n'),
@@ -178,9 +227,9 @@ async function say(
     request_key: requestKey(row),
     numbered: true,
     rows: [
-      { do: 'channel.accept', connection_id: row.connection_id, seq: row.seq },
-      { do: 'channel.route' },
-    ] as const,
+      ...rows.map(({ connection_id, seq }) => ({ do: 'channel.accept', connection_id, seq }) as const),
+      { do: 'channel.route' } as const,
+    ],
     stop_reason: 'channel_stop',
   }
   try {

@@ -1,6 +1,7 @@
 /** The interface that each platform implements. */
 import type { PartStatus } from '@cairn/log'
 import type { ChannelSource } from '@cairn/protocol'
+import type { AnsweredMessage, Quotation } from './quotation.ts'
 
 /** A file that was sent to us: what is needed to fetch it, in the adapter's own format. */
 export type FileRef = { name: string; mime_type?: string; size?: number; ref: Record<string, unknown> }
@@ -15,8 +16,19 @@ export type Inbound = {
   source: ChannelSource
   /** The namespace of the sender's id, if events of one connection come from several. */
   workspace?: string
+  /** What the sender wrote, or a description in brackets of what has no text, for example a location. */
   text: string
   files?: FileRef[]
+  /** Messages of others that the sender passes on. */
+  forwards?: Quotation[]
+  /** The message that it answers. */
+  answers?: AnsweredMessage
+  /** How to find that message, if the event contains its id only: a person's by its key, ours by its id. */
+  answers_id?: { event_key: string; message_id: string }
+  /** The kind of content that this version cannot read, as the platform names it. */
+  unsupported?: string
+  /** Events of one album have the same value, and become one message. */
+  album?: string
   /** The value of one of our buttons: `<prompt>:<choice>`. Untrusted. */
   press?: string
   /**
@@ -191,6 +203,8 @@ export type Adapter = {
   disclosesInside?: true
   /** Progress messages can have a stop button, for people who cannot type a command. */
   hasStopButton?: true
+  /** Apps of the platform send the command /start when a person opens the chat. */
+  sendsStart?: true
   /** The platform has no buttons: decisions are made through a link to the web UI. */
   hasNoButtons?: true
   /**

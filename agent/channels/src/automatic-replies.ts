@@ -22,6 +22,10 @@ export const REPLIES = {
     'I cannot verify that you sent that message, so it did not link your account. ' +
     'Send the code as a reply to this message.',
   codeInGroup: 'Send a code in a direct message only. This code is now invalid: get a new one.',
+  start: 'Hello. Send me a message, and I will answer. /help lists the commands.',
+  empty: 'Your message has no text or file that I can read. Send it again as text or as a file.',
+  unsupported: (kind: string) =>
+    `I cannot read messages of this kind (${kind}). Send the content as text or as a file.`,
   fresh: 'New conversation started.',
   nothingRuns: 'No turn is running.',
   noDisclosure: 'No disclosure is configured.',

@@ -79,6 +79,8 @@ async function replyTo(
   const standing = await findActive(deps, connection, inbound.conversation_key)
   const session = standing?.session ?? null
   switch (name) {
+    case 'start':
+      return connection.adapter.sendsStart === true ? REPLIES.start : null
     case 'new':
       await beginGeneration(deps, connection, row, inbound)
       return REPLIES.fresh

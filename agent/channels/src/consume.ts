@@ -75,6 +75,7 @@ async function consumeOn(
   const { id, adapter } = connection
   let failures = 0
   let refused = 0
+  connection.consuming.since = deps.now()
   while (!signal.aborted) {
     try {
       await adapter.consume?.({

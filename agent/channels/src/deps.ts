@@ -43,6 +43,8 @@ export type Connection = Pick<
   limiter: RateLimiter
   /** Nothing is sent before this time: the platform has reported a rate limit. */
   pause: { until: number }
+  /** Since when this process receives its events, in epoch milliseconds. */
+  consuming: { since: number }
   /** The state last read from the store. */
   health: { state: ConnectionState }
 }

@@ -114,6 +114,7 @@ async function ready(
     },
     limiter: createRateLimiter(adapter.limits),
     pause: { until: 0 },
+    consuming: { since: now() },
     health: { state: 'live' },
   }
 }
