@@ -3,15 +3,12 @@ import type { KnownBlock } from '@slack/web-api'
 import type { OutgoingPart } from '../adapter.ts'
 import { BUTTONS_A_BLOCK, LABEL } from './limits.ts'
 import { ACTION, STOP } from './parse.ts'
+import { escapeText } from './text.ts'
 
 /** Characters that Slack shows in a push notification. */
 const NOTIFIED = 3_000
 /** Mentions in the model's text, which would ping people. */
 const CALLS = /<(?=!(?:here|channel|everyone|subteam)\b|@[UW][A-Z0-9]+)/g
-
-/** Escapes text for Slack's mrkdwn. */
-export const escapeText = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 export const fallbackText = ({ text, plain }: OutgoingPart): string =>
   escapeText(plain === true ? text : text.slice(0, NOTIFIED))

@@ -2,9 +2,9 @@
 import type { WebClient } from '@slack/web-api'
 import { type FileRef, type OutgoingPart, type PartFile, SendFailed } from '../adapter.ts'
 import { lostCall } from '../lost-call.ts'
-import { escapeText } from './blocks.ts'
 import { readAtMost } from '../read-at-most.ts'
 import { failureOf } from './failures.ts'
+import { escapeText } from './text.ts'
 
 const TRANSFER_MS = 60_000
 /** Slack's file hosts; GovSlack has its own. */

@@ -1,10 +1,14 @@
 /** Parses Slack's inbound events. Pure: the same body gives the same events however it arrived. */
 import { AppError } from '@cairn/protocol'
-import type { FileRef, Inbound } from '../adapter.ts'
+import type { Inbound } from '../adapter.ts'
+import { lines } from '../described.ts'
+import { firstIssue, unreadableEvent } from '../unreadable.ts'
+import { filesOf, missingFiles, sharedMessages, writtenText } from './content.ts'
 import {
   BlockActions,
   EventCallback,
   type MessageEvent,
+  MessageHead,
   messageOf,
   SlashCommand,
   UrlVerification,
@@ -21,8 +25,9 @@ export const ACTION = 'cairn'
 /** The value of the button on a progress message: it is the command. */
 export const STOP = 'stop'
 
-/** Subtypes of people's messages. All others report something: joins, topics, deletions. */
-const SPOKEN = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
+/** Subtypes that report something: joins, topics, deletions, calls. All others are messages of people. */
+const REPORT =
+  /^(?:assistant|bot|channel|convert|document|ekm|file_comment|file_mention|group|huddle|message|pinned|reminder|sh_room|tombstone|unpinned)(?:_|$)/
 /** For places without slash commands: Slack rejects unknown ones, and has none in threads. */
 const STOP_WORD = /^(stop|cancel)$/i
 /** After a mention, where the person clearly addresses the bot. */
@@ -78,14 +83,22 @@ function parseJson(text: string): unknown {
 }
 
 function parseEvent(callback: EventCallback, options: ParseOptions): Inbound[] {
-  const message = messageOf(callback)
-  if (message?.user === undefined || !SPOKEN.has(message.subtype)) return []
+  const parsed = messageOf(callback)
+  if (parsed === null) return []
+  if (!parsed.success) return [malformed(callback, firstIssue(parsed.error))]
+  const message = parsed.data
+  if (message.user === undefined || REPORT.test(message.subtype ?? '')) return []
   const bot = callback.authorizations?.[0]?.user_id ?? null
-  const text = plainText(message.text, bot)
-  const isNamed = message.type === 'app_mention' || (bot !== null && mentions(message.text, bot))
+  const written = writtenText(message)
+  const text = plainText(written, bot)
+  const isNamed = message.type === 'app_mention' || (bot !== null && mentions(written, bot))
   const place = placeOf(message.channel, message.thread_ts ?? message.ts, message.channel_type, options)
   const command = place.chat_type === 'dm' || !isNamed ? STOP_WORD : COMMAND_WORD
   const files = filesOf(message)
+  const forwards = sharedMessages(message)
+  const said = command.test(text)
+    ? `/${text.toLowerCase().startsWith('link') ? text : text.toLowerCase()}`
+    : text
   const ignore = whyIgnored(message, { bot, isNamed, isDirect: place.chat_type === 'dm', options, text })
   return [
     {
@@ -103,29 +116,37 @@ function parseEvent(callback: EventCallback, options: ParseOptions): Inbound[] {
         thread_id: place.thread,
         ts: message.ts,
       },
-      text: command.test(text)
-        ? `/${text.toLowerCase().startsWith('link') ? text : text.toLowerCase()}`
-        : text,
+      text: lines([said, ...missingFiles(message)]),
       ...(files.length === 0 ? {} : { files }),
+      ...(forwards.length === 0 ? {} : { forwards }),
       ...ignore,
     },
   ]
 }
 
-/** Files hosted outside Slack have no Slack URL, and are not fetched. */
-const filesOf = ({ files = [] }: MessageEvent): FileRef[] =>
-  files.flatMap(({ id, name, mimetype, size, url_private_download: url }) =>
-    url === undefined
-      ? []
-      : [
-          {
-            name: name ?? id,
-            ...(mimetype === undefined ? {} : { mime_type: mimetype }),
-            ...(size === undefined ? {} : { size }),
-            ref: { url },
-          },
-        ],
-  )
+/** In a direct message the person is told; elsewhere nothing shows that the message was for the bot. */
+function malformed({ event, team_id }: EventCallback, why: string): Inbound {
+  const head = MessageHead.safeParse(event)
+  if (!head.success) return unreadableEvent('slack', event, why)
+  const { channel, user, ts } = head.data
+  return {
+    event_key: `m:${channel}:${ts}`,
+    conversation_key: channel,
+    target: { channel },
+    workspace: team_id,
+    source: {
+      platform: 'slack',
+      chat_id: channel,
+      chat_type: 'dm',
+      user_id: user,
+      user_name: null,
+      thread_id: null,
+      ts,
+    },
+    text: '',
+    unsupported: `message with an invalid ${why.split(':', 1)[0]}`,
+  }
+}
 
 type Judged = { bot: string | null; isNamed: boolean; isDirect: boolean; options: ParseOptions; text: string }
 function whyIgnored(

@@ -1,5 +1,5 @@
 /**
- * Converts Slack's mrkdwn to the text that a person sees:
+ * Converts Slack's mrkdwn to the text that a person sees, and back:
  * https://docs.slack.dev/messaging/formatting-message-text
  */
 
@@ -17,6 +17,10 @@ export function plainText(text: string, bot: string | null): string {
   })
   return shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&').trim()
 }
+
+/** Escapes text for mrkdwn. */
+export const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 export const mentions = (text: string, bot: string): boolean =>
   text.includes(`<@${bot}>`) || text.includes(`<@${bot}|`)

@@ -2,15 +2,15 @@
 import type { WebClient } from '@slack/web-api'
 import type { Target } from './files.ts'
 import { ask } from './messages.ts'
-import { plainText } from './text.ts'
+import { shownText } from './content.ts'
+import { type ThreadMessage, ThreadMessages } from './payloads.ts'
 
 const REPLIES = 20
 const MAX_BYTES = 8 * 1024
 const PAGE = 200
 const MAX_PAGES = 10
 
-type Said = { ts: string; user?: string; username?: string; bot_id?: string; text?: string }
-type Page = { messages?: Said[]; response_metadata?: { next_cursor?: string } }
+type Page = { messages?: unknown[]; response_metadata?: { next_cursor?: string } }
 
 /** `ts`: of the mention. Null if there are no earlier messages. Throws SendFailed. */
 export async function threadBefore(
@@ -19,13 +19,13 @@ export async function threadBefore(
   ts: string,
 ): Promise<string | null> {
   if (thread_ts === undefined || thread_ts === ts) return null
-  const said: Said[] = []
+  const said: ThreadMessage[] = []
   let cursor = ''
   // Slack returns the oldest messages first.
   for (let page = 0; page < MAX_PAGES; page++) {
     const asked = { channel, ts: thread_ts, latest: ts, limit: PAGE, ...(cursor === '' ? {} : { cursor }) }
     const answer = (await ask(client, 'conversations.replies', asked)) as Page
-    said.push(...(answer.messages ?? []).filter(message => message.ts < ts))
+    said.push(...ThreadMessages.parse(answer.messages).filter(message => message.ts < ts))
     cursor = answer.response_metadata?.next_cursor ?? ''
     if (cursor === '') break
   }
@@ -33,9 +33,12 @@ export async function threadBefore(
 }
 
 /** One line per message, at most 8 KB: the oldest replies are dropped first. */
-export function quoteThread(said: readonly Said[]): string | null {
-  const lines = said.flatMap(({ user, username, bot_id, text = '' }) => {
-    const shown = plainText(text, null)
+export function quoteThread(
+  said: readonly (Pick<ThreadMessage, 'text'> & Partial<ThreadMessage>)[],
+): string | null {
+  const lines = said.flatMap(message => {
+    const { user, username, bot_id } = message
+    const shown = shownText(message)
     return shown === '' ? [] : [`[${username ?? user ?? bot_id ?? 'somebody'}] ${shown}`]
   })
   const [root, ...others] = lines
