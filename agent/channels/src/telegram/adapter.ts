@@ -47,6 +47,7 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
     workspace: '',
     limits: LIMITS,
     delivery: 'unkeyed',
+    sendsStart: true,
     webhook:
       webhook === null
         ? null

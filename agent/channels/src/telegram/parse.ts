@@ -1,6 +1,7 @@
 /** Parses Telegram's updates. Pure. */
 import type { Message, Update, User } from 'grammy/types'
 import type { FileRef, Inbound } from '../adapter.ts'
+import { answeredBy, authorOf, filesOf, forwardOf, isService, shownText, unknownKind } from './content.ts'
 
 /** The bot itself. */
 export type Me = Pick<User, 'id'> & { username: string }
@@ -25,23 +26,49 @@ export function parseUpdate(update: Update, me: Me, groups: 'mention' | 'all'): 
     }
   }
   const said = message ?? edited
-  if (said?.from === undefined) return null
+  const author = said === undefined ? null : authorOf(said)
+  if (said === undefined || author === null) return null
   const place = placeOf(said)
   const key = `m:${said.chat.id}:${said.message_id}`
-  const text = withoutMention(said.text ?? said.caption ?? '', me)
-  const files = filesOf(said)
-  const isForUs = place.source.chat_type === 'dm' || groups === 'all' || isMeant(said, text, me)
+  const isDirect = place.source.chat_type === 'dm'
+  const forward = forwardOf(said)
+  const text = forward === null ? withoutMention(shownText(said), me) : ''
+  const answers = answeredBy(said, me)
+  // In a group the bot has not seen the message whose files the person asks about.
+  const files = [...filesOf(said), ...(isDirect ? [] : filesOfAnswered(said))]
+  const isEmpty = text === '' && forward === null && files.length === 0
+  const unsupported = isEmpty ? unknownKind(said) : undefined
+  const isForUs = isDirect || groups === 'all' || isMeant(said, me)
   return {
     event_key: edited === undefined ? key : `e:${update.update_id}`,
     ...place.keys,
-    source: { ...place.source, ...userOf(said.from), ts: String(said.message_id) },
+    source: { ...place.source, ...author, ts: String(said.message_id) },
     text,
     ...(files.length === 0 ? {} : { files }),
+    ...(forward === null ? {} : { forwards: [forward] }),
+    ...(answers === null ? {} : { answers }),
+    ...(unsupported === undefined ? {} : { unsupported }),
+    ...(said.media_group_id === undefined ? {} : { album: said.media_group_id }),
     ...(edited === undefined ? {} : { edits: key }),
-    ...languageOf(said.from),
-    ...(said.from.is_bot ? { ignore: 'bot' } : isForUs ? {} : { ignore: 'not mentioned' }),
+    ...(said.from === undefined ? {} : languageOf(said.from)),
+    ...whyIgnored(said, { isForUs, isEdit: edited !== undefined }),
   }
 }
+
+/** A person who writes as a group or a channel has a bot of Telegram as `from`. */
+function whyIgnored(
+  { from, sender_chat, text, caption, ...message }: Message,
+  { isForUs, isEdit }: { isForUs: boolean; isEdit: boolean },
+): Pick<Inbound, 'ignore'> {
+  if (isService(message as Message)) return { ignore: 'service message' }
+  if (sender_chat === undefined && from?.is_bot === true) return { ignore: 'bot' }
+  if (!isForUs) return { ignore: 'not mentioned' }
+  // A live location changes every few seconds, a poll or a checklist whenever somebody ticks it.
+  return isEdit && text === undefined && caption === undefined ? { ignore: 'edit without text' } : {}
+}
+
+const filesOfAnswered = ({ reply_to_message: replied }: Message): FileRef[] =>
+  replied === undefined ? [] : filesOf(replied as Message)
 
 function placeOf({ chat, message_thread_id, is_topic_message }: Message) {
   const thread = is_topic_message === true && message_thread_id !== undefined ? message_thread_id : null
@@ -77,10 +104,10 @@ function withoutMention(text: string, { username }: Me): string {
 }
 
 /** True for a mention, a reply to the bot, or a command that is not for another bot. */
-function isMeant(message: Message, text: string, me: Me): boolean {
+function isMeant(message: Message, me: Me): boolean {
   if (message.reply_to_message?.from?.id === me.id) return true
   const written = message.text ?? message.caption ?? ''
-  if (text !== written) return true
+  if (withoutMention(written, me) !== written) return true
   const entities = message.entities ?? message.caption_entities ?? []
   return entities.some(entity => {
     const word = written.slice(entity.offset, entity.offset + entity.length).toLowerCase()
@@ -88,41 +115,4 @@ function isMeant(message: Message, text: string, me: Me): boolean {
     if (entity.type === 'mention') return word === `@${me.username.toLowerCase()}`
     return entity.type === 'bot_command' && entity.offset === 0 && !word.includes('@')
   })
-}
-
-/** The largest picture and all other files, by their file ids. */
-function filesOf({
-  photo,
-  document,
-  video,
-  video_note,
-  audio,
-  voice,
-  animation,
-  message_id,
-}: Message): FileRef[] {
-  const files: FileRef[] = []
-  const add = (
-    file: { file_id: string; file_size?: number; mime_type?: string; file_name?: string } | undefined,
-    name: string,
-    mime: string,
-  ): void => {
-    if (file === undefined) return
-    const { file_id, file_size: size, mime_type = mime, file_name = name } = file
-    files.push({
-      name: file_name,
-      mime_type,
-      ...(size === undefined ? {} : { size }),
-      ref: { file_id },
-    })
-  }
-  add(photo?.at(-1), `photo-${message_id}.jpg`, 'image/jpeg')
-  // An animation is sent as a document as well.
-  if (animation === undefined) add(document, `document-${message_id}`, 'application/octet-stream')
-  add(animation, `animation-${message_id}.mp4`, 'video/mp4')
-  add(video, `video-${message_id}.mp4`, 'video/mp4')
-  add(video_note, `video-note-${message_id}.mp4`, 'video/mp4')
-  add(audio, `audio-${message_id}.mp3`, 'audio/mpeg')
-  add(voice, `voice-${message_id}.ogg`, 'audio/ogg')
-  return files
 }

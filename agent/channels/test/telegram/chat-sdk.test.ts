@@ -150,10 +150,10 @@ const DIFFERENT: [string, Fields, Fields, Fields][] = [
     { ignore: 'not mentioned' },
   ],
   [
-    'the Chat SDK reads a sticker as its emoji, and Cairn as an empty text',
+    'the Chat SDK reads a sticker as its emoji, and Cairn says that it is a sticker',
     { sticker: file({ emoji: '👍', type: 'regular', width: 1, height: 1 }) },
     { text: '👍' },
-    { text: '' },
+    { text: '[Sticker: 👍]' },
   ],
   [
     'the Chat SDK gives an answer in a group without topics a thread, and Cairn none',

@@ -156,6 +156,7 @@ export async function startFakeTelegram() {
     files,
     webhook: () => webhook,
     fail: (method: string, ...next: Fault[]) => void faults.set(method, next),
+    push,
     /** A person writes. */
     say: (text: string, more: Fields = {}) => push({ message: message(text, more) }),
     edit: (update: Update, text: string) =>
