@@ -2,48 +2,83 @@
 import { createHash } from 'node:crypto'
 import type { ChannelSource } from '@cairn/protocol'
 import type { FileRef, Inbound } from '../adapter.ts'
+import { lines } from '../described.ts'
+import { firstIssue, unreadableEvent } from '../unreadable.ts'
+import { answeredId, isForwarded, keyOf, mediaOf, originText, pressOf, shownText } from './content.ts'
 import { WINDOW_CLOSED } from './failures.ts'
-import { type Message, type Status, type Value, valuesOf } from './payloads.ts'
+import {
+  type Malformed,
+  type Message,
+  type MessageHead,
+  type Status,
+  type Value,
+  valuesOf,
+} from './payloads.ts'
 
 /** Meta retries for seven days; an older body is a replay. */
 const STALE_MS = 8 * 24 * 60 * 60_000
+/** Reports of WhatsApp that nobody wrote: a changed number, a chat that was opened. */
+const REPORTS: readonly string[] = ['system', 'request_welcome']
 
 /** Ignores events of other phone numbers of the same account. */
 export function parsePayload(payload: unknown, phoneNumberId: string, now: number): Inbound[] {
   const isStale = ({ source }: Inbound): boolean => Number(source.ts.split('.')[0]) * 1000 < now - STALE_MS
-  return valuesOf(payload)
-    .filter(({ metadata }) => metadata.phone_number_id === phoneNumberId)
-    .flatMap(value => [
+  return valuesOf(payload).flatMap(value => {
+    if ('error' in value) return parseMalformed(value)
+    if (value.phoneNumberId !== phoneNumberId) return []
+    return [
       ...value.messages.flatMap(message => parseMessage(message, value)),
       ...value.statuses.flatMap(parseStatus),
-    ])
-    .map(inbound => (isStale(inbound) ? { ...inbound, ignore: 'stale' } : inbound))
+      ...value.malformed.flatMap(parseMalformed),
+    ].map(inbound => (isStale(inbound) ? { ...inbound, ignore: 'stale' } : inbound))
+  })
 }
 
 /** The target of a message: a phone number, or the id of a person who hides theirs. */
 export const targetOf = (person: string): { to: string } | { recipient: string } =>
   /^\+?[\d\s-]+$/.test(person) ? { to: person } : { recipient: person }
 
+const personOf = ({ from, from_user_id }: MessageHead): string | undefined => from || from_user_id
+
+/** Its sender is told, if the message names one. */
+function parseMalformed({ element, error, head }: Malformed): Inbound[] {
+  const from = head === null ? undefined : personOf(head)
+  if (head === null || from === undefined) return [unreadableEvent('whatsapp', element, firstIssue(error))]
+  return [{ ...headOf(head, from, null), text: '', unsupported: head.type }]
+}
+
+const headOf = ({ id, timestamp }: MessageHead, from: string, name: string | null) => ({
+  event_key: keyOf(id),
+  conversation_key: from,
+  target: targetOf(from),
+  source: sourceOf(from, name, timestamp, id),
+})
+
 function parseMessage(message: Message, { contacts }: Value): Inbound[] {
-  const { id, timestamp, text, interactive } = message
-  const from = message.from || message.from_user_id
-  if (from === undefined) return []
+  const from = personOf(message)
+  if (from === undefined) return [unreadableEvent('whatsapp', message, 'from: missing')]
   const name = contacts.find(({ wa_id, user_id }) => [wa_id, user_id].includes(from))?.profile?.name ?? null
-  const press = interactive?.button_reply?.id ?? interactive?.list_reply?.id
+  const press = pressOf(message)
   const file = fileOf(message)
-  const said = text?.body ?? mediaOf(message)?.caption ?? ''
+  const shown = press === undefined ? shownText(message) : ''
+  const origin = originText(message)
+  const isEmpty = shown === '' && origin === '' && press === undefined && file === null
   const inbound: Inbound = {
-    event_key: `w:${id}`,
-    conversation_key: from,
-    target: targetOf(from),
-    source: sourceOf(from, name, timestamp, id),
-    text: said,
+    ...headOf(message, from, name),
+    text: lines([origin, isForwarded(message) ? '' : shown]),
+    ...(isForwarded(message) ? { forwards: [{ author: null, text: shown || '[no text]' }] } : {}),
     ...(file === null ? {} : { files: [file] }),
-    ...(press === undefined ? {} : { press }),
-    // A sticker, a location, a reaction: nothing that an agent could read.
-    ...(said === '' && press === undefined && file === null ? { ignore: `no text: ${message.type}` } : {}),
+    ...(press === undefined ? answeredId(message) : { press }),
+    ...(isEmpty ? { unsupported: message.type } : {}),
+    ...whyIgnored(message),
   }
   return [inbound]
+}
+
+function whyIgnored({ type, reaction }: Message): Pick<Inbound, 'ignore'> {
+  if (REPORTS.includes(type)) return { ignore: 'system message' }
+  // Without an emoji it takes an earlier reaction back.
+  return reaction !== undefined && !reaction.emoji ? { ignore: 'reaction removed' } : {}
 }
 
 /** Only statuses that update a row: sent, or failed after it was accepted. */
@@ -89,8 +124,6 @@ const sourceOf = (user: string, name: string | null, seconds: string, id: string
   thread_id: null,
   ts: `${seconds}.${createHash('sha256').update(id).digest('hex').slice(0, 8)}`,
 })
-
-const mediaOf = ({ image, document, audio, video }: Message) => image ?? document ?? audio ?? video
 
 function fileOf(message: Message): FileRef | null {
   const media = mediaOf(message)

@@ -43,6 +43,7 @@ const media = (more: Fields = {}): Fields => ({ id: 'm1', sha256: 'x', ...more }
 const MESSAGES: Record<string, Fields> = {
   'a text': { type: 'text', text: { body: 'hello *there*' } },
   'a picture with a caption': { type: 'image', image: media({ mime_type: 'image/jpeg', caption: 'look' }) },
+  'a sticker': { type: 'sticker', sticker: media({ mime_type: 'image/webp' }) },
   'a document with a caption': {
     type: 'document',
     document: media({ mime_type: 'application/pdf', filename: 'a.pdf', caption: 'read' }),
@@ -80,7 +81,7 @@ test.each(['button_reply', 'list_reply'])(
   async kind => {
     const payload = incoming(ANN, {
       type: 'interactive',
-      interactive: { type: kind, [kind]: { id: 'abc:0', title: 'Red' } },
+      interactive: { type: kind, [kind]: { id: 'abcdefghij:0', title: 'Red' } },
     })
     const [theirs] = await read(payload)
     const [inbound] = ours(payload)
@@ -122,16 +123,10 @@ const DIFFERENT: [string, Fields, string, Fields][] = [
     { text: '', files: [{ ref: { media: 'm1' } }] },
   ],
   [
-    'the Chat SDK reads a location as a text, and Cairn ignores it',
-    { type: 'location', location: { latitude: 1, longitude: 2 } },
-    '[Location: 1, 2]',
-    { ignore: 'no text: location' },
-  ],
-  [
-    'the Chat SDK reads a sticker as a text with a file, and Cairn ignores it',
-    { type: 'sticker', sticker: media() },
-    '[Sticker]',
-    { ignore: 'no text: sticker' },
+    'Cairn reads the name and address of a location, and the Chat SDK the name alone',
+    { type: 'location', location: { latitude: 1, longitude: 2, name: 'Café', address: 'Main St' } },
+    '[Location: Café - Main St]',
+    { text: '[Location: 1, 2; Café; Main St]' },
   ],
 ]
 
