@@ -2,7 +2,6 @@
 import {
   type APIInteraction,
   type APIMessage,
-  type APIUser,
   ApplicationCommandOptionType,
   ApplicationCommandType,
   ChannelType,
@@ -11,6 +10,7 @@ import {
   InteractionType,
 } from 'discord-api-types/v10'
 import type { Inbound } from '../adapter.ts'
+import { answeredBy, filesOf, forwardedFiles, forwardsOf, isReport, nameOf, shownText } from './content.ts'
 
 export type Reading = {
   /** Id of the bot's own user. */
@@ -46,14 +46,16 @@ export function parseDispatch(payload: GatewayDispatchPayload, reading: Reading)
 }
 
 function parseMessage(said: Said, reading: Reading, edited: string | null): Inbound {
-  const { id, author, attachments } = said
+  const { id, author, activity } = said
   const place = placeOf(said, reading)
-  const files = attachments.map(({ filename, content_type, size, url }) => ({
-    name: filename,
-    ...(content_type === undefined ? {} : { mime_type: content_type }),
-    size,
-    ref: { url },
-  }))
+  const { me } = reading
+  const text = shownText(said, me)
+  const forwards = forwardsOf(said)
+  const answers = answeredBy(said, me)
+  // In a server the bot has not seen the message whose files the person asks about.
+  const answered = place.isDirect || answers?.own === true ? null : said.referenced_message
+  const files = [...filesOf(said), ...forwardedFiles(said), ...(answered ? filesOf(answered) : [])]
+  const isEmpty = text === '' && forwards.length === 0 && files.length === 0
   const isMeant = place.isDirect || reading.groups === 'all' || isMentioned(said, reading.me)
   const quiet = reading.isThread ? { only_if_standing: true } : { ignore: 'not mentioned' }
   return {
@@ -69,14 +71,21 @@ function parseMessage(said: Said, reading: Reading, edited: string | null): Inbo
       thread_id: place.thread,
       ts: id,
     },
-    text: shownText(said, reading.me),
+    text,
     ...(files.length === 0 ? {} : { files }),
+    ...(forwards.length === 0 ? {} : { forwards }),
+    ...(answers === null ? {} : { answers }),
+    ...(isEmpty && activity !== undefined ? { unsupported: 'activity' } : {}),
     ...(edited === null ? {} : { edits: `m:${id}` }),
-    ...(author.bot === true || said.webhook_id !== undefined ? { ignore: 'bot' } : isMeant ? {} : quiet),
+    ...(author.bot === true || said.webhook_id !== undefined
+      ? { ignore: 'bot' }
+      : isReport(said)
+        ? { ignore: 'system message' }
+        : isMeant
+          ? {}
+          : quiet),
   }
 }
-
-const nameOf = ({ global_name, username }: APIUser): string => global_name ?? username
 
 /** A mention outside a thread opens one with the id of the message. */
 function placeOf({ id, channel_id, guild_id }: Said, { isThread, reply_in }: Reading) {
@@ -88,16 +97,6 @@ function placeOf({ id, channel_id, guild_id }: Said, { isThread, reply_in }: Rea
 
 const isMentioned = ({ mentions, referenced_message }: Said, me: string): boolean =>
   mentions.some(user => user.id === me) || referenced_message?.author.id === me
-
-/** The text as people see it, without mentions of the bot, which only address it. */
-function shownText({ content, mentions }: Said, me: string): string {
-  const names = new Map(mentions.map(user => [user.id, nameOf(user)]))
-  return content
-    .replace(/<@!?(\d+)>/g, (whole, id: string) =>
-      id === me ? '' : names.has(id) ? `@${names.get(id)}` : whole,
-    )
-    .trim()
-}
 
 function parseInteraction(interaction: APIInteraction): Inbound | null {
   const { id, token, application_id, channel } = interaction
