@@ -16,6 +16,8 @@ export const POSTED_BYTES = 4 * MiB
 export const LINES_MAX = 750_000
 /** Files of an email. */
 export const PARTS_MAX = 1_000
+/** Attached emails whose text is read; the others are files only. */
+export const FORWARDS_MAX = 5
 /** The sender of an email that could not be parsed. */
 export const UNREADABLE = 'unreadable'
 /** Nesting of MIME parts. */

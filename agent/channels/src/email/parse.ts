@@ -5,13 +5,14 @@
 import { createHash } from 'node:crypto'
 import PostalMime, { type Email } from 'postal-mime'
 import type { FileRef, Inbound } from '../adapter.ts'
+import type { Quotation } from '../quotation.ts'
 import { automatic, type HeadersOf, isReport } from './automatic.ts'
 import { bounceOf } from './bounce.ts'
-import { LINES_MAX, NESTING_MAX, PARTS_MAX, SUBJECT } from './limits.ts'
+import { FORWARDS_MAX, LINES_MAX, NESTING_MAX, PARTS_MAX, SUBJECT } from './limits.ts'
 import { othersOf, type Person, recipientsOf, senderOf } from './people.ts'
 import { verdictOf } from './proof.ts'
 import { createTokens } from './reply-token.ts'
-import { textOf } from './text.ts'
+import { attachedText, textOf } from './text.ts'
 import { idsOf, threadKey, type ThreadRef, threadRef } from './thread.ts'
 
 /** The target of answers, stored in the row of the conversation. */
@@ -66,18 +67,39 @@ const ID = 200
 async function readMail(raw: Uint8Array): Promise<Email> {
   // Parsing time grows with the number of lines, however short they are.
   if (hasMoreLines(raw, LINES_MAX)) throw new Error(`more than ${LINES_MAX} lines`)
-  // A forwarded email stays an attachment; its text is not the sender's.
-  const email = await new PostalMime({ forceRfc822Attachments: true, maxNestingDepth: NESTING_MAX }).parse(
-    raw,
-  )
+  // An attached email stays an attachment: its text is not the sender's.
+  const email = await parseMail(raw)
   if (email.attachments.length > PARTS_MAX) throw new Error(`more than ${PARTS_MAX} files`)
   return email
 }
+
+const parseMail = (raw: Uint8Array): Promise<Email> =>
+  new PostalMime({ forceRfc822Attachments: true, maxNestingDepth: NESTING_MAX }).parse(raw)
 
 function hasMoreLines(raw: Uint8Array, max: number): boolean {
   let count = 0
   for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) if (++count > max) return true
   return false
+}
+
+const EMAIL_TYPE = 'message/rfc822'
+
+/** Emails that the sender forwards as attachments; they are files as well. */
+async function forwardsIn({ attachments }: Email): Promise<Quotation[]> {
+  const emails = attachments.filter(({ mimeType }) => mimeType === EMAIL_TYPE).slice(0, FORWARDS_MAX)
+  const read = await Promise.all(
+    emails
+      .map(({ content }) => bytesOf(content))
+      .filter(raw => !hasMoreLines(raw, LINES_MAX))
+      // One that the parser rejects is still a file.
+      .map(raw => parseMail(raw).catch(() => null)),
+  )
+  return read.flatMap(email => {
+    if (email === null) return []
+    const sender = senderOf(email)
+    const text = attachedText(email)
+    return text === '' ? [] : [{ author: sender === null ? null : sender.name || sender.address, text }]
+  })
 }
 
 /** The contents of its files, in order. */
@@ -119,6 +141,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
   const ignore = whyNot(sender, verdict, isOurs, isProven) ?? automatic(headersOf, from)
   const text = textOf(email, place.isReply)
   const files = filesOf(email, received)
+  const forwards = status === null && ignore === null ? await forwardsIn(email) : []
   return {
     event_key: id.length > ID ? sha256(Buffer.from(id)) : id,
     ...placed(place, target),
@@ -134,6 +157,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
     text: note === undefined ? text : `${text}\n\n[${note}]`.trim(),
     ...(isProven ? {} : { unproven: true }),
     ...(files.length === 0 ? {} : { files }),
+    ...(forwards.length === 0 ? {} : { forwards }),
     ...(status === null ? {} : { status }),
     ...(status === null && ignore !== null ? { ignore } : {}),
   }
@@ -163,7 +187,7 @@ const filesOf = ({ attachments }: Email, { place }: Received): FileRef[] =>
     const bytes = bytesOf(content)
     return [
       {
-        name: filename ?? `part-${at + 1}`,
+        name: filename ?? (mimeType === EMAIL_TYPE ? `email-${at + 1}.eml` : `part-${at + 1}`),
         mime_type: mimeType,
         size: bytes.length,
         ref: place === null ? { content: Buffer.from(bytes).toString('base64') } : { ...place, file: at },

@@ -16,16 +16,31 @@ const HTML = 100_000
 /** Longer text should have been an attachment. */
 const MAX_CHARS = 100_000
 
-/** `isReply`: a reply to our email, so its quote is in the log already and its subject is ours. */
+/** The prefix that email programs put before the subject of a forwarded email, in several languages. */
+const FORWARD = /^\s*(?:fwd?|wg|tr|rv|enc|doorst|vb|vl|pd|转发|轉寄|転送)\s*[:：]/i
+
+/**
+ * `isReply`: a reply to our email, so its quote is in the log already and its subject is ours. Not so if the
+ * person forwards something within the thread: then the quote is what they send.
+ */
 export function textOf(email: Email, isReply: boolean): string {
-  const body = bodyOf(email).trim()
-  const whole = isReply ? withoutQuotes(body) : withSubject(body, email.subject?.trim() ?? '')
+  const subject = email.subject?.trim() ?? ''
+  const dropsQuotes = isReply && !FORWARD.test(subject)
+  const body = bodyOf(email, dropsQuotes).trim()
+  return limited(dropsQuotes ? withoutQuotes(body) : withSubject(body, subject))
+}
+
+/** The subject and the whole body of an email that is attached to another one. */
+export const attachedText = (email: Email): string =>
+  limited(withSubject(bodyOf(email, false).trim(), email.subject?.trim() ?? ''))
+
+function limited(whole: string): string {
   return whole.length <= MAX_CHARS
     ? whole
     : `${whole.slice(0, MAX_CHARS).toWellFormed()}\n[the rest was omitted]`
 }
 
-const bodyOf = ({ text, html }: Email): string =>
+const bodyOf = ({ text, html }: Email, dropsQuotes: boolean): string =>
   (text?.trim() ?? '') !== '' || html === undefined
     ? (text ?? '').replaceAll('\r\n', '\n')
     : convert(html.slice(0, HTML), {
@@ -34,7 +49,7 @@ const bodyOf = ({ text, html }: Email): string =>
         selectors: [
           { selector: 'img', format: 'skip' },
           // The quote container of Gmail.
-          { selector: '.gmail_quote_container', format: 'skip' },
+          ...(dropsQuotes ? [{ selector: '.gmail_quote_container', format: 'skip' }] : []),
           { selector: 'a', options: { ignoreHref: false, hideLinkHrefIfSameAsText: true } },
         ],
       })
