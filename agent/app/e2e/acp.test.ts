@@ -101,7 +101,7 @@ test('an editor can prompt, approve, fill in a form, cancel, list, load and resu
   expect(await two.end()).toBe(0)
 })
 
-test('rejects unknown sessions, client MCP servers and audio; asks as text where there are no forms', async () => {
+test('rejects unknown sessions, client MCP servers and audio; asks as text without forms; replaces a prompt', async () => {
   const place = makePlace({ scenario })
   const cwd = folder(place.dir)
   const one = await greeted(place.env)
@@ -131,5 +131,12 @@ test('rejects unknown sessions, client MCP servers and audio; asks as text where
   })
   expect(answered.stopReason).toBe('end_turn')
   expect(transcript(one.updates)).toContain('So be it: red.')
+
+  // Two prompts at once: the second replaces the first.
+  const prompt = (text: string) =>
+    agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] })
+  const both = await Promise.all([prompt('take long'), prompt('hello')])
+  expect(both.map(({ stopReason }) => stopReason)).toEqual(['cancelled', 'end_turn'])
+  expect(transcript(one.updates)).toContain('Hello from the service.')
   expect(one.judge.violations).toEqual([])
 })

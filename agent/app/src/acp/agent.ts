@@ -12,8 +12,9 @@ import {
 } from '@agentclientprotocol/sdk'
 import { ApiError, type CairnClient } from '@cairn/client'
 import { SLASH_COMMANDS } from '@cairn/state'
-import { type Followed, runPrompt, stop } from './prompt.ts'
+import { type Followed, runPrompt } from './prompt.ts'
 import { messageOf } from './prompt-text.ts'
+import { type Prompt, takePrompt } from './prompts.ts'
 import { createUpdates } from './updates.ts'
 
 /** The service behind the agent, as this process reaches it. */
@@ -25,7 +26,8 @@ export type AgentEnvironment = {
   cwdOf(id: string): string | null
 }
 
-type Open = Followed & { running: AbortController | null }
+/** `running`: the newest prompt that has not ended. */
+type Open = Followed & { running: Prompt | null }
 
 export type AgentOptions = {
   version: string
@@ -115,11 +117,7 @@ function listSessions(app: AgentApp, { place, sessions }: Desk): AgentApp {
     .onRequest(methods.agent.session.close, async ({ params }) => {
       const session = sessions.get(params.sessionId)
       sessions.delete(params.sessionId)
-      const running = session?.running ?? null
-      if (session === undefined || running === null) return {}
-      const { service } = await place()
-      await stop(service, session.id)
-      running.abort(new Error('the client closed the session'))
+      await session?.running?.withdraw()
       return {}
     })
 }
@@ -133,30 +131,20 @@ function takePrompts(app: AgentApp, desk: Desk): AgentApp {
         throw RequestError.resourceNotFound(
           `session ${params.sessionId} is not open: load or resume it first`,
         )
-      if (session.running !== null) throw RequestError.invalidRequest('a prompt of this session is running')
       const message = messageOf(params.prompt)
       const { service } = await place()
-      const running = new AbortController()
-      session.running = running
-      const cancel = (): void => void stop(service, session.id).then(stopped => stopped || running.abort())
-      signal.addEventListener('abort', cancel, { once: true })
-      const deps = { service, client, hasForms: desk.hasForms, signal: running.signal }
+      const { hasForms } = desk
       try {
-        return { stopReason: await runPrompt(deps, session, message) }
+        const stopReason = await takePrompt(service, session, signal, (over, onSent) =>
+          runPrompt({ service, client, hasForms, signal: over, onSent }, session, message),
+        )
+        return { stopReason }
       } catch (error) {
         throw error instanceof ApiError ? RequestError.invalidRequest(error.problem, error.message) : error
-      } finally {
-        signal.removeEventListener('abort', cancel)
-        session.running = null
       }
     })
     .onNotification(methods.agent.session.cancel, async ({ params }) => {
-      const session = sessions.get(params.sessionId)
-      const running = session?.running ?? null
-      if (session === undefined || running === null) return
-      const { service } = await place()
-      // A stopped turn reports its end; if only a decision was pending, nothing more follows.
-      if (!(await stop(service, session.id))) running.abort(new Error('the client cancelled'))
+      await sessions.get(params.sessionId)?.running?.cancel()
     })
 }
 

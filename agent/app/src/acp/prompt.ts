@@ -25,6 +25,8 @@ export type PromptDeps = {
   hasForms: boolean
   /** Aborts when the client cancels, disconnects, or closes the session. */
   signal: AbortSignal
+  /** The message is in the log. */
+  onSent: () => void
 }
 
 const STOPS: Readonly<Record<string, StopReason>> = {
@@ -44,6 +46,7 @@ export async function runPrompt(
     body: message,
     idempotencyKey: crypto.randomUUID(),
   })
+  deps.onSent()
   const over = new AbortController()
   const following = AbortSignal.any([signal, over.signal])
   let failure: Error | null = null
