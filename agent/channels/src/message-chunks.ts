@@ -12,7 +12,7 @@ export async function messageChunks(delivering: Delivering, event: SessionEvent)
   return render(event, reader).flatMap(piece => splitPiece(piece, text))
 }
 
-/** The last part has the buttons, and the file. Platforms reject blank parts, so there are none. */
+/** The last part has the buttons, and the file. Blank parts are left out, because platforms reject them. */
 const splitPiece = (piece: Piece, limit: number): MessageChunk[] =>
   splitMessage(piece.text, limit)
     .filter(text => !isBlank(text))

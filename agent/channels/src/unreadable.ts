@@ -1,6 +1,6 @@
 /**
  * An event that does not have the shape that its platform documents. It is stored like any other and dropped
- * with its reason, which the service logs: the platform is told that it arrived and will not send it again.
+ * with its reason, which the service logs: the platform gets a 200 and does not send it again.
  */
 import { createHash } from 'node:crypto'
 import type { ChannelSource } from '@cairn/protocol'

@@ -91,7 +91,7 @@ async function forwardsIn({ attachments }: Email): Promise<Quotation[]> {
     emails
       .map(({ content }) => bytesOf(content))
       .filter(raw => !hasMoreLines(raw, LINES_MAX))
-      // One that the parser rejects is still a file.
+      // An email that the parser rejects still arrives as a file.
       .map(raw => parseMail(raw).catch(() => null)),
   )
   return read.flatMap(email => {

@@ -124,7 +124,7 @@ function parseEvent(callback: EventCallback, options: ParseOptions): Inbound[] {
   ]
 }
 
-/** In a direct message the person is told; elsewhere nothing shows that the message was for the bot. */
+/** In a direct message the person gets a reply; elsewhere nothing shows that the message was for the bot. */
 function malformed({ event, team_id }: EventCallback, why: string): Inbound {
   const head = MessageHead.safeParse(event)
   if (!head.success) return unreadableEvent('slack', event, why)

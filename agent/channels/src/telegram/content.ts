@@ -4,7 +4,7 @@ import type { FileRef } from '../adapter.ts'
 import { described } from '../described.ts'
 import type { AnsweredMessage, Quotation } from '../quotation.ts'
 
-/** Reports of the service that nobody wrote. A message of another unknown kind is reported to its sender. */
+/** Reports of the service, which no person wrote. A message of another unknown kind is reported to its sender. */
 const SERVICE: readonly string[] = [
   'new_chat_members',
   'left_chat_member',

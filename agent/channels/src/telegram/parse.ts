@@ -63,7 +63,7 @@ function whyIgnored(
   if (isService(message as Message)) return { ignore: 'service message' }
   if (sender_chat === undefined && from?.is_bot === true) return { ignore: 'bot' }
   if (!isForUs) return { ignore: 'not mentioned' }
-  // A live location changes every few seconds, a poll or a checklist whenever somebody ticks it.
+  // A live location changes every few seconds, a poll or a checklist with each tick.
   return isEdit && text === undefined && caption === undefined ? { ignore: 'edit without text' } : {}
 }
 

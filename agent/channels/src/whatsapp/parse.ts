@@ -17,7 +17,7 @@ import {
 
 /** Meta retries for seven days; an older body is a replay. */
 const STALE_MS = 8 * 24 * 60 * 60_000
-/** Reports of WhatsApp that nobody wrote: a changed number, a chat that was opened. */
+/** Reports of WhatsApp, which no person wrote: a changed number, a chat that was opened. */
 const REPORTS: readonly string[] = ['system', 'request_welcome']
 
 /** Ignores events of other phone numbers of the same account. */
@@ -40,7 +40,7 @@ export const targetOf = (person: string): { to: string } | { recipient: string }
 
 const personOf = ({ from, from_user_id }: MessageHead): string | undefined => from || from_user_id
 
-/** Its sender is told, if the message names one. */
+/** Its sender gets a reply, if the message names one. */
 function parseMalformed({ element, error, head }: Malformed): Inbound[] {
   const from = head === null ? undefined : personOf(head)
   if (head === null || from === undefined) return [unreadableEvent('whatsapp', element, firstIssue(error))]

@@ -1,7 +1,7 @@
 /**
  * A message as the model reads it: the sender where several people may write, the thread's preceding messages
- * and the message that it answers as quotations, and the attached files. Names and quotations come from other people, so they are escaped:
- * neither can imitate the frame around it.
+ * and the message that it answers as quotations, and the attached files. Names and quotations come from other
+ * people, so they are escaped: neither can imitate the frame around it.
  */
 import type { EventData } from '@cairn/protocol'
 
