@@ -35,9 +35,10 @@ inline size_t tile_bytes(int64_t tiles) { return size_t(tiles + 1) * sizeof(Tile
 template <bool coarse>
 inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t unseen, int64_t seen, float& maximum) {
   const int64_t end = ceil_div(seen, VL) * VL;
+  if (s.cap != 0) cap_scores(s, z, end);
   for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
   for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff();
-  const vf scale = splat(s.scale * kLog2E);
+  const vf scale = splat(factor_of(s) * kLog2E);
   vf maxima = splat(maximum), lanes{};
   for (int64_t c = 0; c < end; c += VL) maxima = max(maxima, load(z + c) * scale);
   maximum = max_lanes(maxima);
@@ -112,8 +113,8 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
 void attention(Call& call) {
   const Tensor &q = *call.in[attention_in::q], &k = *call.in[attention_in::k], &v = *call.in[attention_in::v];
   const auto attrs = AttentionAttrs::read(call.attrs);
-  const Shape s(q, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.window,
-      {kQueries, kKeys});
+  const Shape s(q, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale,
+      attrs.softcap, attrs.window, {kQueries, kKeys});
   const int64_t key_tiles = list_tiles(s, kKeys, nullptr), query_tiles = list_tiles(s, kQueries, nullptr),
                 key_size = s.key_size(), value_size = s.value_size();
   Tile* keys = static_cast<Tile*>(shared_scratch(call.scratch, 0, tile_bytes(key_tiles + query_tiles)));
@@ -146,7 +147,7 @@ void attention(Call& call) {
 void attention_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = AttentionAttrs::read(call.attrs);
   const Sizes s(*call.in[attention_in::q], *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads,
-      attrs.scale, attrs.window, {kQueries, kKeys});
+      attrs.scale, attrs.softcap, attrs.window, {kQueries, kKeys});
   sizes.add_shared(0, tile_bytes(s.max_tiles(kKeys) + s.max_tiles(kQueries)));
   sizes.add_shared(1, s.packed_bytes(s.max_tiles(kKeys)));
   sizes.add_own(0, scratch_bytes(s));

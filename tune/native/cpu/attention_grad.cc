@@ -69,18 +69,25 @@ void add_down(const Shape& s, const HeadScratch& scratch, const float* grid, con
 template <bool coarse>
 void weigh_tile(const Shape& s, const HeadScratch& scratch, const float* lse, int64_t row0, int64_t rows,
     int64_t key0, int64_t keys) {
-  const vf scale = splat(s.scale * kLog2E);
+  const vf scale = splat(factor_of(s) * kLog2E), lowest = splat(-s.cap),
+           inverse = splat(s.cap == 0 ? 0 : 1.0f / s.cap);
   for (int64_t r = 0; r < rows; r++) {
     const int64_t at = r * kKeys, seen = visible(row0 + r, key0, keys), end = ceil_div(seen, VL) * VL;
     float *z = scratch.grid + at, *d = scratch.dgrid + at;
     const int64_t unseen = hidden(s.window, row0 + r, key0, keys);
+    if (s.cap != 0) cap_scores(s, z, end);
     for (int64_t c = 0; c < min64(unseen, end); c++) z[c] = -__builtin_inff(), d[c] = 0;
     for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff(), d[c] = 0;
     const vf down = splat(lse[row0 + r] * -kLog2E), delta = splat(scratch.delta[row0 + r] * s.scale);
     for (int64_t c = 0; c < end; c += VL) {
-      const vf p = exp2<coarse>(fma(load(z + c), scale, down));
+      const vf score = load(z + c), p = exp2<coarse>(fma(score, scale, down));
+      vf grad = p * (load(d + c) * s.scale - delta);
+      if (s.cap != 0) {
+        const vf slope = max(score, lowest) * inverse;
+        grad *= 1.0f - slope * slope;
+      }
       put(s.pairs, scratch.grid16 + at + c, z + c, p);
-      put(s.pairs, scratch.dgrid16 + at + c, d + c, p * (load(d + c) * s.scale - delta));
+      put(s.pairs, scratch.dgrid16 + at + c, d + c, grad);
     }
     put_zeros(s.pairs, scratch.grid16 + at + end, z + end, kKeys - end);
     put_zeros(s.pairs, scratch.dgrid16 + at + end, d + end, kKeys - end);
@@ -120,7 +127,7 @@ void backward_tile(
 void attention_grad_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = AttentionGradAttrs::read(call.attrs);
   const Sizes s(*call.in[attention_grad_in::q], *call.in[attention_grad_in::cu_seqlens], attrs.heads,
-      attrs.kv_heads, attrs.scale, attrs.window, {kQueries, kKeys});
+      attrs.kv_heads, attrs.scale, attrs.softcap, attrs.window, {kQueries, kKeys});
   // At most one document of all tokens.
   sizes.add_own(0, size_t(HeadScratch(s, s.tokens, nullptr).size) * 4);
   sizes.add_own(1, size_t(s.width) * 4);
@@ -135,7 +142,7 @@ void attention_grad(Call& call) {
                &dv = *call.out[attention_grad_out::dv];
   const auto attrs = AttentionGradAttrs::read(call.attrs);
   const Shape s(q, *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale,
-      attrs.window, {kQueries, kKeys});
+      attrs.softcap, attrs.window, {kQueries, kKeys});
   const int64_t group = s.heads / s.kv_heads;
   parallel(call, s.kv_heads * s.documents, [&](int64_t task, int thread) {
     const Tiles registers;

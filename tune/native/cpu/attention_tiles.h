@@ -17,7 +17,7 @@ struct TileSize {
 // Sizes, known before there is data.
 struct Sizes {
   int64_t tokens, heads, kv_heads, width, padded;  // padded: width in whole vectors
-  float scale;
+  float scale, cap;  // of scores; a cap of 0 means none
   int64_t window;
   Words words;
   bool pairs;
@@ -26,7 +26,7 @@ struct Sizes {
       key_words;  // words of a run over width and over a tile's queries and keys
   int64_t documents;
 
-  Sizes(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale,
+  Sizes(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale, float cap,
       int64_t window, TileSize tile)
       : tokens(q.dims[0]),
         heads(heads),
@@ -34,6 +34,7 @@ struct Sizes {
         width(q.dims[1] / heads),
         padded(ceil_div(width, VL) * VL),
         scale(scale),
+        cap(cap),
         window(window),
         words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)),
         pairs(words == Words::pairs),
@@ -56,9 +57,9 @@ struct Sizes {
 struct Shape : Sizes {
   const int32_t* ends;
 
-  Shape(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale,
+  Shape(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale, float cap,
       int64_t window, TileSize tile)
-      : Sizes(q, cu_seqlens, heads, kv_heads, scale, window, tile), ends(ints_of(cu_seqlens)) {
+      : Sizes(q, cu_seqlens, heads, kv_heads, scale, cap, window, tile), ends(ints_of(cu_seqlens)) {
     if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
     if (window < 0) throw std::runtime_error("a window must not be negative");
     if (documents < 0 || ends[0] != 0 || ends[documents] != tokens)
@@ -165,6 +166,14 @@ inline void scores(const Sizes& s, const uint32_t* left, int64_t row, int64_t ro
       run_micro(s.pairs, rows - i, kVectors, s.width_words, left + i * s.width_words,
           right + panel * NR * s.width_words, NR, tile + i * s.tile.keys + panel * NR, s.tile.keys, false);
 }
+
+// Scales and caps the first `count` products of a row, up to a whole vector. Scores are then final.
+inline void cap_scores(const Sizes& s, float* z, int64_t count) {
+  const vf inner = splat(s.scale / s.cap), cap = splat(s.cap);
+  for (int64_t c = 0; c < count; c += VL) store(z + c, tanh(load(z + c) * inner) * cap);
+}
+// The factor of scores in a tile: capped ones are scaled already.
+inline float factor_of(const Sizes& s) { return s.cap == 0 ? s.scale : 1; }
 
 // Stores weights: as bf16 if they are multiplied in place, otherwise over their scores.
 inline void put(bool pairs, bf16* to16, float* to32, vf value) {

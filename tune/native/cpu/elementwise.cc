@@ -43,6 +43,12 @@ void scale(Call& call) {
       [factor](float x, float) { return x * factor; });
 }
 
+void softcap(Call& call) {
+  const float cap = SoftcapAttrs::read(call.attrs).cap;
+  map_elements(call, *call.in[softcap_in::x], nullptr, *call.out[softcap_out::y],
+      [cap](float x, float) { return tanh(splat(x / cap))[0] * cap; });
+}
+
 void cast(Call& call) {
   map_elements(call, *call.in[cast_in::x], nullptr, *call.out[cast_out::y], [](float x, float) { return x; });
 }

@@ -10,21 +10,23 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// One row of logits: returns its loss and replaces it by softmax - onehot.
+// One row of logits: returns its loss and replaces it by softmax - onehot, times the slope of the cap.
 template <class T>
-float loss_and_gradient(T* z, int64_t n, int32_t target) {
+float loss_and_gradient(T* z, int64_t n, int32_t target, float cap) {
   if (target == kIgnored) {
     std::memset(z, 0, size_t(n) * sizeof(T));
     return 0;
   }
+  if (cap != 0) cap_row(z, n, cap);
   const float wanted = float_at(z, target), maximum = row_max(z, n);
   vf lanes{};
   over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - maximum) * kLog2E); });
   const float sum = sum_lanes(lanes), inverse = 1.0f / sum;
   over_row(z, n, [&](vf v, T* to, int live) {
-    store_live(to, exp2 < sizeof(T) == 2 > ((v - maximum) * kLog2E) * inverse, live);
+    const vf p = exp2 < sizeof(T) == 2 > ((v - maximum) * kLog2E) * inverse;
+    store_live(to, cap == 0 ? p : p * slope_of(v, cap), live);
   });
-  put_one(z + target, __builtin_expf(wanted - maximum) * inverse - 1.0f);
+  put_one(z + target, (__builtin_expf(wanted - maximum) * inverse - 1.0f) * slope_of(wanted, cap));
   return __builtin_logf(sum) + (maximum - wanted);
 }
 
@@ -45,7 +47,7 @@ void count_scratch(ScratchSizes& sizes, const Tensor& x, const Tensor& weight, A
 }
 
 void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic,
-    int64_t chunk, float scale, const Tensor* dweight) {
+    int64_t chunk, float scale, float cap, const Tensor* dweight) {
   const Tensor &losses = *call.out[head_loss_out::losses], &dx = *call.out[head_loss_out::dx];
   const int64_t tokens = x.dims[0], columns = x.dims[1], vocab = weight.dims[0];
   const int32_t* target = ints_of(targets);
@@ -66,8 +68,8 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
     parallel(call, rows, [&](int64_t i, int) {
       char* row = logits.data + i * vocab * int64_t(element_size(dtype));
       floats_of(losses)[first + i] =
-          dtype == Dtype::bf16 ? loss_and_gradient(reinterpret_cast<bf16*>(row), vocab, target[first + i])
-                               : loss_and_gradient(reinterpret_cast<float*>(row), vocab, target[first + i]);
+          dtype == Dtype::bf16 ? loss_and_gradient(reinterpret_cast<bf16*>(row), vocab, target[first + i], cap)
+                               : loss_and_gradient(reinterpret_cast<float*>(row), vocab, target[first + i], cap);
     });
     Tensor dx_rows = dx;
     dx_rows.data += first * columns * int64_t(element_size(dx.dtype));
@@ -87,14 +89,14 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
 void head_loss(Call& call) {
   const auto attrs = HeadLossAttrs::read(call.attrs);
   run(call, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], *call.in[head_loss_in::targets],
-      attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), nullptr);
+      attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), attrs.softcap, nullptr);
 }
 
 void head_loss_trained(Call& call) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
   run(call, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight],
       *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale),
-      call.out[head_loss_trained_out::dweight]);
+      attrs.softcap, call.out[head_loss_trained_out::dweight]);
 }
 
 void head_loss_scratch(const Call& call, ScratchSizes& sizes) {

@@ -58,6 +58,19 @@ inline void store_live(T* to, vf value, int live) {
   std::memcpy(to, scratch, size_t(live) * sizeof(T));
 }
 
+// Caps a row of logits.
+template <class T>
+inline void cap_row(T* z, int64_t n, float cap) {
+  over_row(z, n, [&](vf v, T* to, int live) { store_live(to, tanh(v * (1.0f / cap)) * cap, live); });
+}
+// The derivative of a capped logit, 1 without a cap.
+template <class V>
+inline V slope_of(V capped, float cap) {
+  if (cap == 0) return V{} + 1.0f;
+  const V ratio = capped * (1.0f / cap);
+  return 1.0f - ratio * ratio;
+}
+
 inline Dtype logits_dtype(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32;
 }

@@ -32,6 +32,10 @@ size_t scratch_bytes(const Pages& p) {
 // to the new largest score.
 inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& maximum,
     float& total, float* sums) {
+  if (p.cap != 0)
+    for (int64_t c = 0; c < seen; c += VL)
+      store(z + c, tanh(load(z + c) * (p.scale / p.cap)) * p.cap);
+  const float scale = p.cap == 0 ? p.scale : 1;
   for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
   for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
   if (seen <= unseen) {
@@ -39,11 +43,11 @@ inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_
   } else {
     vf high = splat(-__builtin_inff());
     for (int64_t c = 0; c < seen; c += VL) high = max(high, load(z + c));
-    const float now = max_lanes(high) * p.scale, next = now > maximum ? now : maximum;
+    const float now = max_lanes(high) * scale, next = now > maximum ? now : maximum;
     const float shrink = maximum == next ? 1.0f : exp(splat(maximum - next))[0];
     vf sum{};
     for (int64_t c = 0; c < seen; c += VL) {
-      const vf e = exp(load(z + c) * p.scale - next);
+      const vf e = exp(load(z + c) * scale - next);
       store(z + c, e);
       sum += e;
     }

@@ -27,7 +27,7 @@ inline void check_cache(Dtype dtype, int64_t rows, int64_t columns, int64_t bloc
 
 struct Pages {
   int64_t heads, kv_heads, group, width, padded, block, blocks;
-  float scale;
+  float scale, cap;  // of scores; a cap of 0 means none
   int64_t window;
   Words words;
   // Words of the arithmetic in a head and in a tile of keys; words of the cache in a head, a row and a block.
@@ -42,6 +42,7 @@ struct Pages {
         block(a.block),
         blocks(tables.dims[1]),
         scale(a.scale),
+        cap(a.softcap),
         window(a.window),
         words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)),
         width_words(word_count(words, width)),

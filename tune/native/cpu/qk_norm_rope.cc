@@ -1,4 +1,4 @@
-// Norm of each head, then rotation of its halves, in one pass over q or k.
+// Norm of each head, then rotation of its halves or of neighbours, in one pass over q or k.
 #include <stdexcept>
 
 #include "access.h"
@@ -17,15 +17,19 @@ struct Heads {
   const int32_t* positions;
   const float* cos_sin;
   int64_t limit;
+  // Pair i has numbers i·step and i·step + distance.
+  int64_t step, distance;
 
-  Heads(const Tensor& x, int32_t heads, const Tensor& positions, const Tensor& cos_sin)
+  Heads(const Tensor& x, int32_t heads, const Tensor& positions, const Tensor& cos_sin, bool interleaved)
       : rows(x.dims[0]),
         heads(heads),
         width(x.dims[1] / heads),
         rotated(cos_sin.dims[1]),
         positions(ints_of(positions)),
         cos_sin(floats_of(cos_sin)),
-        limit(cos_sin.dims[0]) {
+        limit(cos_sin.dims[0]),
+        step(interleaved ? 2 : 1),
+        distance(interleaved ? 1 : rotated / 2) {
     if (width > kMaxHead) throw std::runtime_error("a head must have a size up to 1024");
     if (rotated > width || rotated % 2)
       throw std::runtime_error("a row of cos_sin must be even and no wider than a head");
@@ -41,9 +45,10 @@ inline void rotate(const Heads& h, const float* in, const float* cosines, float 
   const int64_t half = h.rotated / 2;
   const float* sines = cosines + half;
   for (int64_t i = 0; i < half; i++) {
-    const float p = in[i], q = in[i + half], s = direction * sines[i];
-    out[i] = p * cosines[i] - q * s;
-    out[i + half] = p * s + q * cosines[i];
+    const int64_t first = i * h.step, second = first + h.distance;
+    const float p = in[first], q = in[second], s = direction * sines[i];
+    out[first] = p * cosines[i] - q * s;
+    out[second] = p * s + q * cosines[i];
   }
   for (int64_t i = h.rotated; i < h.width; i++) out[i] = in[i];
 }
@@ -54,7 +59,8 @@ void qk_norm_rope(Call& call) {
   const Tensor &x = *call.in[qk_norm_rope_in::x], &y = *call.out[qk_norm_rope_out::y];
   const Tensor* weight = call.in[qk_norm_rope_in::weight];
   const auto attrs = QkNormRopeAttrs::read(call.attrs);
-  const Heads h(x, attrs.heads, *call.in[qk_norm_rope_in::positions], *call.in[qk_norm_rope_in::cos_sin]);
+  const Heads h(x, attrs.heads, *call.in[qk_norm_rope_in::positions], *call.in[qk_norm_rope_in::cos_sin],
+      attrs.interleaved != 0);
   float* rstd = floats_of(*call.out[qk_norm_rope_out::rstd]);
   parallel_spans(call, h.rows, kRowsPerTask, [&](int64_t first, int64_t last, int) {
     float w_scratch[kMaxHead], x_scratch[kMaxHead], y_scratch[kMaxHead], normed[kMaxHead];
@@ -84,7 +90,8 @@ void qk_norm_rope_grad(Call& call) {
   const Tensor* weight = call.in[qk_norm_rope_grad_in::weight];
   const auto attrs = QkNormRopeGradAttrs::read(call.attrs);
   const Heads h(
-      x, attrs.heads, *call.in[qk_norm_rope_grad_in::positions], *call.in[qk_norm_rope_grad_in::cos_sin]);
+      x, attrs.heads, *call.in[qk_norm_rope_grad_in::positions], *call.in[qk_norm_rope_grad_in::cos_sin],
+      attrs.interleaved != 0);
   const float* rstd = floats_of(*call.in[qk_norm_rope_grad_in::rstd]);
   parallel_spans(call, h.rows, kRowsPerTask, [&](int64_t first, int64_t last, int) {
     float w_scratch[kMaxHead], x_scratch[kMaxHead], dy_scratch[kMaxHead], dx_scratch[kMaxHead],
@@ -121,8 +128,9 @@ void qk_norm_rope_weight_grad_scratch(const Call& call, ScratchSizes& sizes) {
 // Rows are summed in spans of fixed size, and the spans in order.
 void qk_norm_rope_weight_grad(Call& call) {
   const Tensor &dy = *call.in[qk_norm_rope_weight_grad_in::dy], &x = *call.in[qk_norm_rope_weight_grad_in::x];
-  const Heads h(x, QkNormRopeWeightGradAttrs::read(call.attrs).heads,
-      *call.in[qk_norm_rope_weight_grad_in::positions], *call.in[qk_norm_rope_weight_grad_in::cos_sin]);
+  const auto attrs = QkNormRopeWeightGradAttrs::read(call.attrs);
+  const Heads h(x, attrs.heads, *call.in[qk_norm_rope_weight_grad_in::positions],
+      *call.in[qk_norm_rope_weight_grad_in::cos_sin], attrs.interleaved != 0);
   const float* rstd = floats_of(*call.in[qk_norm_rope_weight_grad_in::rstd]);
   float* dweight = floats_of(*call.out[qk_norm_rope_weight_grad_out::dweight]);
   const int64_t spans = ceil_div(h.rows, kRowsPerSum);

@@ -167,6 +167,16 @@ inline vf exp(vf x) {
   return x < -87.0f ? splat(0) : result;
 }
 
+// The hyperbolic tangent within 3e-7 of its value: by its series where exp would cancel.
+inline vf tanh(vf x) {
+  const vf square = x * x;
+  vf p = splat(-5.3968254e-2f);
+  p = fma(p, square, splat(1.3333333e-1f));
+  p = fma(p, square, splat(-3.3333333e-1f));
+  const vf near = fma(p * square, x, x), far = 1.0f - 2.0f / (exp(x + x) + 1.0f);
+  return square < 0.04f ? near : far;
+}
+
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
 // 2 to the x. 0 below -126, where results would be subnormal. The relative error is at most 2.7e-6 if

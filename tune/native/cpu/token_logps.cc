@@ -14,7 +14,7 @@ struct Head {
   const Tensor &x, &weight, &targets;
   Arithmetic arithmetic;
   int64_t chunk;
-  float scale;  // of logits
+  float scale, cap;  // of logits
 
   int64_t tokens() const { return x.dims[0]; }
   int64_t columns() const { return x.dims[1]; }
@@ -69,7 +69,8 @@ void over_live_rows(Call& call, const Head& h, Body body) {
 }
 
 template <class T>
-void score_row(T* z, int64_t n, int32_t target, float& logp, float& lse) {
+void score_row(T* z, int64_t n, int32_t target, float cap, float& logp, float& lse) {
+  if (cap != 0) cap_row(z, n, cap);
   const float maximum = row_max(z, n);
   vf lanes{};
   over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - maximum) * kLog2E); });
@@ -77,14 +78,16 @@ void score_row(T* z, int64_t n, int32_t target, float& logp, float& lse) {
   logp = float_at(z, target) - lse;
 }
 
-// Replaces the logits by d · (onehot − softmax).
+// Replaces the logits by d · (onehot − softmax), times the slope of the cap.
 template <class T>
-void grad_row(T* z, int64_t n, int32_t target, float d, float lse) {
-  const float p = __builtin_expf(float_at(z, target) - lse);
+void grad_row(T* z, int64_t n, int32_t target, float cap, float d, float lse) {
+  if (cap != 0) cap_row(z, n, cap);
+  const float wanted = float_at(z, target), p = __builtin_expf(wanted - lse);
   over_row(z, n, [&](vf v, T* to, int live) {
-    store_live(to, exp2<sizeof(T) == 2>((v - lse) * kLog2E) * -d, live);
+    const vf grad = exp2<sizeof(T) == 2>((v - lse) * kLog2E) * -d;
+    store_live(to, cap == 0 ? grad : grad * slope_of(v, cap), live);
   });
-  put_one(z + target, d * (1.0f - p));
+  put_one(z + target, d * (1.0f - p) * slope_of(wanted, cap));
 }
 
 }  // namespace
@@ -92,7 +95,7 @@ void grad_row(T* z, int64_t n, int32_t target, float d, float lse) {
 void token_logps(Call& call) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_in::x], *call.in[token_logps_in::weight],
-      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale)};
+      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), attrs.softcap};
   float *logps = floats_of(*call.out[token_logps_out::logps]),
         *lse = floats_of(*call.out[token_logps_out::lse]);
   std::memset(logps, 0, size_t(h.tokens()) * 4);
@@ -101,9 +104,9 @@ void token_logps(Call& call) {
     parallel(call, rows, [&](int64_t i, int) {
       const int32_t t = live[i], target = ints_of(h.targets)[t];
       if (logits.dtype == Dtype::bf16)
-        score_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, logps[t], lse[t]);
+        score_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, logps[t], lse[t]);
       else
-        score_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, logps[t], lse[t]);
+        score_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, logps[t], lse[t]);
     });
   });
 }
@@ -111,7 +114,7 @@ void token_logps(Call& call) {
 void token_logps_grad(Call& call) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale)};
+      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), attrs.softcap};
   const float *dlogps = floats_of(*call.in[token_logps_grad_in::dlogps]),
               *lse = floats_of(*call.in[token_logps_grad_in::lse]);
   const Tensor& dx = *call.out[token_logps_grad_out::dx];
@@ -120,9 +123,9 @@ void token_logps_grad(Call& call) {
     parallel(call, rows, [&](int64_t i, int) {
       const int32_t t = live[i], target = ints_of(h.targets)[t];
       if (logits.dtype == Dtype::bf16)
-        grad_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, dlogps[t], lse[t]);
+        grad_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, dlogps[t], lse[t]);
       else
-        grad_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, dlogps[t], lse[t]);
+        grad_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, dlogps[t], lse[t]);
     });
     Tensor grads{dx.dtype, 2, {rows, h.columns(), 0, 0}, 0, nullptr};
     grads.data =
@@ -140,7 +143,7 @@ void token_logps_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   count_scratch(sizes,
       {*call.in[token_logps_in::x], *call.in[token_logps_in::weight], *call.in[token_logps_in::targets],
-          attrs.arithmetic, attrs.chunk, 1},
+          attrs.arithmetic, attrs.chunk, 1, 0},
       false);
 }
 
@@ -148,7 +151,7 @@ void token_logps_grad_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   count_scratch(sizes,
       {*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-          *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, 1},
+          *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, 1, 0},
       true);
 }
 

@@ -22,10 +22,10 @@ struct Attention {
   void* dk;
   void* dv;
   int32_t documents, tokens, heads, kv_heads, width, window;
-  float scale;
+  float scale, cap;
   Dtype dtype, sinks_dtype;
   // Numbers of a row of q and of k.
-  int32_t q_stride, k_stride, padding;
+  int32_t q_stride, k_stride;
 };
 
 struct SinksGrad {

@@ -73,6 +73,14 @@ __device__ inline void write_head(
       store_float(data, p.dtype, int64_t(row) * stride + head * p.width + lane + i * kWarp, sums[i] * by);
 }
 
+// The score of a product, capped if p.cap is not 0, and the derivative of the score by its scaled product.
+__device__ inline float score_of(const Attention& p, float product) {
+  return p.cap == 0 ? p.scale * product : p.cap * tanhf(p.scale * product / p.cap);
+}
+__device__ inline float slope_of(const Attention& p, float score) {
+  return p.cap == 0 ? 1 : 1 - score * score / (p.cap * p.cap);
+}
+
 __device__ inline int first_seen(const Attention& p, const Row& r) {
   return p.window && r.row - p.window + 1 > r.start ? r.row - p.window + 1 : r.start;
 }
@@ -90,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_plain(
   float sums[kParts] = {};
   for (int key = first_seen(p, r); key <= r.row; key += kWarp) {
     const int count = r.row + 1 - key < kWarp ? r.row + 1 - key : kWarp;
-    const float z = lane < count ? p.scale * dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv)
+    const float z = lane < count ? score_of(p, dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv))
                                  : -INFINITY,
                 new_maximum = fmaxf(maximum, warp_max(z)), shrink = expf(maximum - new_maximum),
                 weight = expf(z - new_maximum);
@@ -132,7 +140,8 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_dq_plain(
     const int count = r.row + 1 - key < kWarp ? r.row + 1 - key : kWarp;
     float weight = 0;
     if (lane < count) {
-      weight = expf(p.scale * dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv) - lse);
+      const float z = score_of(p, dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv));
+      weight = expf(z - lse) * slope_of(p, z);
       weight *= p.scale * (dot_head(p, r.second, p.v, p.k_stride, key + lane, r.kv) - delta);
     }
     gather(p, weight, p.k, p.k_stride, key, count, r.kv, sums);
@@ -156,8 +165,9 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_dkv_plain(
       float weight = 0, grad = 0;
       if (lane < count) {
         const int64_t at = int64_t(head) * p.tokens + query + lane;
-        weight = expf(p.scale * dot_head(p, r.first, p.q, p.q_stride, query + lane, head) - p.lse[at]);
-        grad = weight * p.scale *
+        const float z = score_of(p, dot_head(p, r.first, p.q, p.q_stride, query + lane, head));
+        weight = expf(z - p.lse[at]);
+        grad = weight * slope_of(p, z) * p.scale *
                (dot_head(p, r.second, p.dy, p.q_stride, query + lane, head) - p.delta[at]);
       }
       gather(p, grad, p.q, p.q_stride, query, count, head, dk);

@@ -42,6 +42,18 @@ __device__ inline void over_row(T* z, int64_t n, Body body) {
   }
 }
 
+// Caps a row of logits.
+template <class T>
+__device__ inline void cap_row(const LogitRows& p, T* z) {
+  if (p.cap == 0) return;
+  over_row<true>(z, p.vocab, [&](float v) { return p.cap * tanhf(v / p.cap); });
+  __syncthreads();
+}
+// The derivative of a capped logit, 1 without a cap.
+__device__ inline float slope_of(const LogitRows& p, float capped) {
+  return p.cap == 0 ? 1 : 1 - capped * capped / (p.cap * p.cap);
+}
+
 struct Softmax {
   float maximum, sum;
 };
@@ -74,13 +86,15 @@ __device__ inline void loss_row(const LogitRows& p, T* z, int64_t row) {
     if (threadIdx.x == 0) p.losses[row] = 0;
     return;
   }
+  cap_row(p, z);
   const float wanted = logit(z, target);
   const Softmax s = softmax_of(z, p.vocab);
   const float inverse = 1.0f / s.sum;
-  over_row<true>(z, p.vocab, [&](float v) { return exp2_fast((v - s.maximum) * kLog2E) * inverse; });
+  over_row<true>(z, p.vocab,
+      [&](float v) { return exp2_fast((v - s.maximum) * kLog2E) * inverse * slope_of(p, v); });
   __syncthreads();
   if (threadIdx.x > 0) return;
-  put_logit(z, target, expf(wanted - s.maximum) * inverse - 1.0f);
+  put_logit(z, target, (expf(wanted - s.maximum) * inverse - 1.0f) * slope_of(p, wanted));
   p.losses[row] = logf(s.sum) + (s.maximum - wanted);
 }
 
@@ -94,6 +108,7 @@ template <class T>
 __device__ inline void score_row(const LogitRows& p, T* z) {
   const int row = live_row(p);
   if (row < 0) return;
+  cap_row(p, z);
   const Softmax s = softmax_of(z, p.vocab);
   if (threadIdx.x > 0) return;
   const float lse = s.maximum + logf(s.sum);
@@ -101,7 +116,7 @@ __device__ inline void score_row(const LogitRows& p, T* z) {
   p.logps[row] = logit(z, p.targets[row]) - lse;
 }
 
-// Replaces the logits by d · (onehot − softmax).
+// Replaces the logits by d · (onehot − softmax), times the slope of the cap.
 template <class T>
 __device__ inline void grad_row(const LogitRows& p, T* z) {
   const int row = live_row(p);
@@ -109,11 +124,14 @@ __device__ inline void grad_row(const LogitRows& p, T* z) {
     over_row<true>(z, p.vocab, [](float) { return 0.0f; });
     return;
   }
-  const float d = p.dlogps[row], lse = p.lse[row], own = expf(logit(z, p.targets[row]) - lse);
+  cap_row(p, z);
+  const float d = p.dlogps[row], lse = p.lse[row], wanted = logit(z, p.targets[row]),
+              own = expf(wanted - lse);
   __syncthreads();
-  over_row<true>(z, p.vocab, [&](float v) { return exp2_fast((v - lse) * kLog2E) * -d; });
+  over_row<true>(
+      z, p.vocab, [&](float v) { return exp2_fast((v - lse) * kLog2E) * -d * slope_of(p, v); });
   __syncthreads();
-  if (threadIdx.x == 0) put_logit(z, p.targets[row], d * (1.0f - own));
+  if (threadIdx.x == 0) put_logit(z, p.targets[row], d * (1.0f - own) * slope_of(p, wanted));
 }
 
 // Calls body(row of logits) with its dtype.

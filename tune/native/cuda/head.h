@@ -20,6 +20,8 @@ struct LogitRows {
   int32_t* fault;
   int32_t fault_code;
   int32_t first, vocab;
+  // Cap of logits, 0 for none.
+  float cap;
   Dtype dtype;
 };
 

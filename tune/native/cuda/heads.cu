@@ -43,10 +43,11 @@ template <class Number, class Body>
 __device__ void rotate(const HeadNorm& p, const HeadRow& place, float direction, Number number, Body body) {
   const int half = p.rotated / 2;
   for (int i = place.lane; i < half; i += kWarp) {
-    const float a = number(i), b = number(i + half), c = place.cosines[i],
+    const int first = p.interleaved ? 2 * i : i, second = p.interleaved ? first + 1 : i + half;
+    const float a = number(first), b = number(second), c = place.cosines[i],
                 s = direction * place.cosines[i + half];
-    body(i, a * c - b * s);
-    body(i + half, a * s + b * c);
+    body(first, a * c - b * s);
+    body(second, a * s + b * c);
   }
   for (int i = p.rotated + place.lane; i < p.width; i += kWarp) body(i, number(i));
 }
@@ -202,9 +203,11 @@ extern "C" __global__ void qk_norm_rope_weight_grad(const __grid_constant__ Head
         const int64_t at = (t * p.heads + head) * p.width;
         const auto dy = [&](int j) { return load_float(p.dy, p.dy_dtype, at + j); };
         float back;
-        if (i < half) back = dy(i) * cosines[i] + dy(i + half) * cosines[i + half];
-        else if (i < p.rotated) back = dy(i) * cosines[i - half] - dy(i - half) * cosines[i];
-        else back = dy(i);
+        const int pair = p.interleaved ? i / 2 : i % half, distance = p.interleaved ? 1 : half;
+        const bool is_first = p.interleaved ? i % 2 == 0 : i < half;
+        if (i >= p.rotated) back = dy(i);
+        else if (is_first) back = dy(i) * cosines[pair] + dy(i + distance) * cosines[pair + half];
+        else back = dy(i) * cosines[pair] - dy(i - distance) * cosines[pair + half];
         sum += back * load_float(p.x, p.dtype, at + i) * p.rstd[t * p.heads + head];
       }
     }

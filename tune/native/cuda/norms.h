@@ -33,6 +33,7 @@ struct HeadNorm {
   int32_t heads, width, rotated, fault_code;
   float eps, offset;
   Dtype dy_dtype, dtype, weight_dtype;
+  int32_t interleaved;
 };
 
 }  // namespace cairn::cuda

@@ -57,6 +57,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void kto_loss(Call& call);
 [[gnu::weak]] void orpo_loss(Call& call);
 [[gnu::weak]] void add(Call& call);
+[[gnu::weak]] void softcap(Call& call);
 [[gnu::weak]] void scale(Call& call);
 [[gnu::weak]] void cast(Call& call);
 [[gnu::weak]] void quantize(Call& call);
@@ -129,6 +130,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void kto_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void orpo_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void add_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void softcap_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void scale_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void cast_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void quantize_scratch(const Call& call, ScratchSizes& sizes);
@@ -201,6 +203,7 @@ inline const Kernel kKernels[] = {
     kto_loss,
     orpo_loss,
     add,
+    softcap,
     scale,
     cast,
     quantize,
@@ -272,6 +275,7 @@ inline const ScratchOf kScratchOf[] = {
     kto_loss_scratch,
     orpo_loss_scratch,
     add_scratch,
+    softcap_scratch,
     scale_scratch,
     cast_scratch,
     quantize_scratch,

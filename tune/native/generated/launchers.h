@@ -57,6 +57,7 @@ namespace cairn::device {
 [[gnu::weak]] void kto_loss(DeviceCall& call);
 [[gnu::weak]] void orpo_loss(DeviceCall& call);
 [[gnu::weak]] void add(DeviceCall& call);
+[[gnu::weak]] void softcap(DeviceCall& call);
 [[gnu::weak]] void scale(DeviceCall& call);
 [[gnu::weak]] void cast(DeviceCall& call);
 [[gnu::weak]] void quantize(DeviceCall& call);
@@ -129,6 +130,7 @@ inline const Launcher kLaunchers[] = {
     kto_loss,
     orpo_loss,
     add,
+    softcap,
     scale,
     cast,
     quantize,

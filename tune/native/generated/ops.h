@@ -92,6 +92,7 @@ enum class Op : int32_t {
     kto_loss,
     orpo_loss,
     add,
+    softcap,
     scale,
     cast,
     quantize,
@@ -110,7 +111,7 @@ enum class Op : int32_t {
     lora_delta,
     gather_rows,
     sample};
-inline constexpr int kOpCount = 70;
+inline constexpr int kOpCount = 71;
 
 struct OpInfo {
   const char* name;
@@ -131,17 +132,17 @@ inline constexpr OpInfo kOps[] = {
     {"matmul_tn", 3, 1, 3, {"a", "b", "addend"}, {"y"}},
     {"columns", 1, 1, 2, {"x"}, {"y"}},
     {"columns_grad", 2, 1, 2, {"dy", "addend"}, {"dx"}},
-    {"qk_norm_rope", 4, 2, 3, {"x", "weight", "positions", "cos_sin"}, {"y", "rstd"}},
-    {"qk_norm_rope_grad", 6, 1, 2, {"dy", "x", "weight", "positions", "cos_sin", "rstd"}, {"dx"}},
-    {"qk_norm_rope_weight_grad", 5, 1, 1, {"dy", "x", "positions", "cos_sin", "rstd"}, {"dweight"}},
+    {"qk_norm_rope", 4, 2, 4, {"x", "weight", "positions", "cos_sin"}, {"y", "rstd"}},
+    {"qk_norm_rope_grad", 6, 1, 3, {"dy", "x", "weight", "positions", "cos_sin", "rstd"}, {"dx"}},
+    {"qk_norm_rope_weight_grad", 5, 1, 2, {"dy", "x", "positions", "cos_sin", "rstd"}, {"dweight"}},
     {"swiglu", 2, 1, 0, {"gate", "up"}, {"y"}},
     {"swiglu_grad", 3, 2, 0, {"dy", "gate", "up"}, {"dgate", "dup"}},
     {"geglu", 2, 1, 0, {"gate", "up"}, {"y"}},
     {"geglu_grad", 3, 2, 0, {"dy", "gate", "up"}, {"dgate", "dup"}},
     {"clamped_glu", 1, 1, 2, {"x"}, {"y"}},
     {"clamped_glu_grad", 2, 1, 2, {"dy", "x"}, {"dx"}},
-    {"attention", 5, 2, 4, {"q", "k", "v", "cu_seqlens", "sinks"}, {"y", "lse"}},
-    {"attention_grad", 7, 3, 4, {"dy", "q", "k", "v", "y", "lse", "cu_seqlens"}, {"dq", "dk", "dv"}},
+    {"attention", 5, 2, 5, {"q", "k", "v", "cu_seqlens", "sinks"}, {"y", "lse"}},
+    {"attention_grad", 7, 3, 5, {"dy", "q", "k", "v", "y", "lse", "cu_seqlens"}, {"dq", "dk", "dv"}},
     {"sinks_grad", 4, 1, 1, {"dy", "y", "lse", "sinks"}, {"dsinks"}},
     {"route", 1, 2, 3, {"logits"}, {"weights", "ids"}},
     {"route_grad", 4, 1, 2, {"dweights", "weights", "ids", "logits"}, {"dlogits"}},
@@ -162,16 +163,17 @@ inline constexpr OpInfo kOps[] = {
     {"scale_columns", 5, 1, 0, {"x", "weight", "norms", "bias", "addend"}, {"y"}},
     {"scale_columns_weight_grad", 3, 1, 0, {"dy", "x", "norms"}, {"dweight"}},
     {"adapter_columns", 6, 1, 1, {"x", "delta", "factors", "adapters", "bias", "addend"}, {"y"}},
-    {"head_loss", 3, 3, 3, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
-    {"head_loss_trained", 3, 4, 3, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
-    {"token_logps", 3, 2, 3, {"x", "weight", "targets"}, {"logps", "lse"}},
-    {"token_logps_grad", 5, 1, 3, {"dlogps", "lse", "x", "weight", "targets"}, {"dx"}},
+    {"head_loss", 3, 3, 4, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
+    {"head_loss_trained", 3, 4, 4, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
+    {"token_logps", 3, 2, 4, {"x", "weight", "targets"}, {"logps", "lse"}},
+    {"token_logps_grad", 5, 1, 4, {"dlogps", "lse", "x", "weight", "targets"}, {"dx"}},
     {"segment_sums", 2, 1, 1, {"x", "segments"}, {"y"}},
     {"segment_sums_grad", 2, 1, 0, {"dy", "segments"}, {"dx"}},
     {"dpo_loss", 4, 2, 3, {"scores", "reference", "weights", "lengths"}, {"loss", "dscores"}},
     {"kto_loss", 4, 2, 1, {"scores", "reference", "weights", "baseline"}, {"loss", "dscores"}},
     {"orpo_loss", 5, 3, 1, {"scores", "lengths", "weights", "likelihood", "shares"}, {"loss", "dscores", "dlikelihood"}},
     {"add", 2, 1, 0, {"a", "b"}, {"y"}},
+    {"softcap", 1, 1, 1, {"x"}, {"y"}},
     {"scale", 2, 1, 0, {"x", "factor"}, {"y"}},
     {"cast", 1, 1, 1, {"x"}, {"y"}},
     {"quantize", 1, 1, 1, {"x"}, {"y"}},
@@ -186,7 +188,7 @@ inline constexpr OpInfo kOps[] = {
     {"adamw", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"adamw_8bit", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"paged_write", 5, 2, 2, {"k_cache", "v_cache", "k", "v", "slots"}, {"keys", "values"}},
-    {"paged_attention", 6, 1, 6, {"q", "k", "v", "tables", "spans", "sinks"}, {"y"}},
+    {"paged_attention", 6, 1, 7, {"q", "k", "v", "tables", "spans", "sinks"}, {"y"}},
     {"lora_delta", 6, 1, 1, {"x", "a", "b", "adapters", "ranks", "addend"}, {"y"}},
     {"gather_rows", 2, 1, 0, {"x", "rows"}, {"y"}},
     {"sample", 8, 4, 1, {"logits", "forced", "choice", "draw", "edits", "edit_by", "masked", "mask"}, {"token", "logprob", "top_tokens", "top_logprobs"}},
@@ -301,11 +303,13 @@ struct QkNormRopeAttrs {
   int32_t heads;
   float eps;
   float weight_offset;
+  int32_t interleaved;
   static QkNormRopeAttrs read(const double* values) {
     QkNormRopeAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.eps = static_cast<float>(values[1]);
     a.weight_offset = static_cast<float>(values[2]);
+    a.interleaved = static_cast<int32_t>(values[3]);
     return a;
   }
 };
@@ -313,19 +317,23 @@ struct QkNormRopeAttrs {
 struct QkNormRopeGradAttrs {
   int32_t heads;
   float weight_offset;
+  int32_t interleaved;
   static QkNormRopeGradAttrs read(const double* values) {
     QkNormRopeGradAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.weight_offset = static_cast<float>(values[1]);
+    a.interleaved = static_cast<int32_t>(values[2]);
     return a;
   }
 };
 
 struct QkNormRopeWeightGradAttrs {
   int32_t heads;
+  int32_t interleaved;
   static QkNormRopeWeightGradAttrs read(const double* values) {
     QkNormRopeWeightGradAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
+    a.interleaved = static_cast<int32_t>(values[1]);
     return a;
   }
 };
@@ -357,12 +365,14 @@ struct AttentionAttrs {
   int32_t kv_heads;
   float scale;
   int32_t window;
+  float softcap;
   static AttentionAttrs read(const double* values) {
     AttentionAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.kv_heads = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
     a.window = static_cast<int32_t>(values[3]);
+    a.softcap = static_cast<float>(values[4]);
     return a;
   }
 };
@@ -372,12 +382,14 @@ struct AttentionGradAttrs {
   int32_t kv_heads;
   float scale;
   int32_t window;
+  float softcap;
   static AttentionGradAttrs read(const double* values) {
     AttentionGradAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.kv_heads = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
     a.window = static_cast<int32_t>(values[3]);
+    a.softcap = static_cast<float>(values[4]);
     return a;
   }
 };
@@ -527,11 +539,13 @@ struct HeadLossAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
   float scale;
+  float softcap;
   static HeadLossAttrs read(const double* values) {
     HeadLossAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
+    a.softcap = static_cast<float>(values[3]);
     return a;
   }
 };
@@ -540,11 +554,13 @@ struct HeadLossTrainedAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
   float scale;
+  float softcap;
   static HeadLossTrainedAttrs read(const double* values) {
     HeadLossTrainedAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
+    a.softcap = static_cast<float>(values[3]);
     return a;
   }
 };
@@ -553,11 +569,13 @@ struct TokenLogpsAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
   float scale;
+  float softcap;
   static TokenLogpsAttrs read(const double* values) {
     TokenLogpsAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
+    a.softcap = static_cast<float>(values[3]);
     return a;
   }
 };
@@ -566,11 +584,13 @@ struct TokenLogpsGradAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
   float scale;
+  float softcap;
   static TokenLogpsGradAttrs read(const double* values) {
     TokenLogpsGradAttrs a;
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
     a.chunk = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
+    a.softcap = static_cast<float>(values[3]);
     return a;
   }
 };
@@ -611,6 +631,15 @@ struct OrpoLossAttrs {
   static OrpoLossAttrs read(const double* values) {
     OrpoLossAttrs a;
     a.beta = static_cast<float>(values[0]);
+    return a;
+  }
+};
+
+struct SoftcapAttrs {
+  float cap;
+  static SoftcapAttrs read(const double* values) {
+    SoftcapAttrs a;
+    a.cap = static_cast<float>(values[0]);
     return a;
   }
 };
@@ -699,6 +728,7 @@ struct PagedAttentionAttrs {
   int32_t block;
   Dtype dtype;
   int32_t window;
+  float softcap;
   static PagedAttentionAttrs read(const double* values) {
     PagedAttentionAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
@@ -707,6 +737,7 @@ struct PagedAttentionAttrs {
     a.block = static_cast<int32_t>(values[3]);
     a.dtype = static_cast<Dtype>((int32_t)values[4]);
     a.window = static_cast<int32_t>(values[5]);
+    a.softcap = static_cast<float>(values[6]);
     return a;
   }
 };
@@ -834,6 +865,8 @@ namespace orpo_loss_in { enum : int { scores, lengths, weights, likelihood, shar
 namespace orpo_loss_out { enum : int { loss, dscores, dlikelihood }; }
 namespace add_in { enum : int { a, b }; }
 namespace add_out { enum : int { y }; }
+namespace softcap_in { enum : int { x }; }
+namespace softcap_out { enum : int { y }; }
 namespace scale_in { enum : int { x, factor }; }
 namespace scale_out { enum : int { y }; }
 namespace cast_in { enum : int { x }; }

@@ -127,10 +127,11 @@ export const OPS = {
   qk_norm_rope: op({
     doc:
       'each head of x is normalised as in rms_norm (only if weight is given); ' +
-      'then the halves (p, q) of its first R numbers become (p·cos − q·sin, p·sin + q·cos). ' +
+      'then the halves (p, q) of its first R numbers become (p·cos − q·sin, p·sin + q·cos); ' +
+      'if `interleaved` is not 0, p has the even ones of these numbers and q the odd ones. ' +
       'Each row of cos_sin has the R/2 cosines, then the R/2 sines, of one position',
     inputs: { x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, R)' },
-    attrs: { heads: 'i32', eps: 'f32', 'weight_offset?': 'f32' },
+    attrs: { heads: 'i32', eps: 'f32', 'weight_offset?': 'f32', 'interleaved?': 'i32' },
     sizes: { H: 'heads' },
     outputs: { y: '=x (T, H*D)', rstd: 'f32 (T, H)' },
   }),
@@ -144,7 +145,7 @@ export const OPS = {
       cos_sin: 'f32 (P, R)',
       rstd: 'f32 (T, H)',
     },
-    attrs: { heads: 'i32', 'weight_offset?': 'f32' },
+    attrs: { heads: 'i32', 'weight_offset?': 'f32', 'interleaved?': 'i32' },
     sizes: { H: 'heads' },
     outputs: { dx: '=x (T, H*D)' },
   }),
@@ -157,7 +158,7 @@ export const OPS = {
       cos_sin: 'f32 (P, R)',
       rstd: 'f32 (T, H)',
     },
-    attrs: { heads: 'i32' },
+    attrs: { heads: 'i32', 'interleaved?': 'i32' },
     sizes: { H: 'heads' },
     outputs: { dweight: 'f32 (D)' },
   }),
@@ -205,7 +206,8 @@ export const OPS = {
     doc:
       'causal attention within each document [cu_seqlens[i], cu_seqlens[i+1]). ' +
       'If `window` is not 0, a query attends only to the last `window` keys, including its own. ' +
-      'Query head h reads key head h·G/H. The softmax is f32; ' +
+      'Query head h reads key head h·G/H. If `softcap` is not 0, a score z becomes ' +
+      'softcap·tanh(z / softcap). The softmax is f32; ' +
       'sinks[h], if given, is an additional score without a value; lse is its log-sum-exp',
     inputs: {
       q: 'float (T, H*D)',
@@ -214,12 +216,14 @@ export const OPS = {
       cu_seqlens: 'i32 (S)',
       'sinks?': 'float (H)',
     },
-    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', 'window?': 'i32' },
+    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', 'window?': 'i32', 'softcap?': 'f32' },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { y: '=q (T, H*D)', lse: 'f32 (H, T)' },
   }),
   attention_grad: op({
-    doc: 'p = exp(scale·q·kᵀ − lse); dv = pᵀ·dy; ds = p·(dy·vᵀ − sum(dy·y))·scale; dq = ds·k; dk = dsᵀ·q',
+    doc:
+      'p = exp(z − lse) for the scores z; dv = pᵀ·dy; ds = p·(dy·vᵀ − sum(dy·y))·scale, times ' +
+      '1 − (z / softcap)² with a softcap; dq = ds·k; dk = dsᵀ·q',
     inputs: {
       dy: '=q (T, H*D)',
       q: 'float (T, H*D)',
@@ -229,7 +233,7 @@ export const OPS = {
       lse: 'f32 (H, T)',
       cu_seqlens: 'i32 (S)',
     },
-    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', 'window?': 'i32' },
+    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', 'window?': 'i32', 'softcap?': 'f32' },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { dq: '=q (T, H*D)', dk: '=k (T, G*D)', dv: '=v (T, G*D)' },
   }),
@@ -249,18 +253,19 @@ export const OPS = {
   ...ADAPTER_OPS,
   head_loss: op({
     doc:
-      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, times scale if scale is not 0; ' +
+      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, times scale if scale is not 0, ' +
+      'then softcap·tanh(z / softcap) if softcap is not 0; ' +
       'losses[t] is 0 where targets[t] is −100; ' +
       'loss is their sum; dx is the gradient of loss. ' +
       'At most `chunk` rows of z are in memory at a time',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
-    attrs: { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32' },
+    attrs: { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32', 'softcap?': 'f32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)' },
   }),
   head_loss_trained: op({
     doc: 'head_loss plus the gradient of weight',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
-    attrs: { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32' },
+    attrs: { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32', 'softcap?': 'f32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)', dweight: 'f32 (V, C)' },
   }),
   ...PREFERENCE_OPS,
@@ -269,6 +274,12 @@ export const OPS = {
     inputs: { a: 'float (...)', b: 'float (...)' },
     attrs: {},
     outputs: { y: '=a (...)' },
+  }),
+  softcap: op({
+    doc: 'y = cap · tanh(x / cap)',
+    inputs: { x: 'float (...)' },
+    attrs: { cap: 'f32' },
+    outputs: { y: '=x (...)' },
   }),
   scale: op({
     doc: 'y = factor · x',
@@ -395,7 +406,7 @@ export const OPS = {
   }),
   paged_attention: op({
     doc:
-      'causal attention of new rows over cached keys, with window and sinks as in attention. ' +
+      'causal attention of new rows over cached keys, with window, softcap and sinks as in attention. ' +
       'spans[s] is (first row, rows, keys cached before them); ' +
       'key j of span s is cache row tables[s][j / block]·block + j mod block, in the layout of ' +
       'paged_write. Rows outside every span are 0. A row does not depend on other rows',
@@ -414,6 +425,7 @@ export const OPS = {
       block: 'i32',
       dtype: 'dtype',
       'window?': 'i32',
+      'softcap?': 'f32',
     },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { y: '@dtype (T, H*D)' },

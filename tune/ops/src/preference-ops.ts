@@ -5,12 +5,12 @@
 import { op } from './op-spec.ts'
 
 const head = { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' } as const
-const chunks = { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32' } as const
+const chunks = { arithmetic: 'arithmetic', chunk: 'i32', 'scale?': 'f32', 'softcap?': 'f32' } as const
 
 export const PREFERENCE_OPS = {
   token_logps: op({
     doc:
-      'logps[t] = z[targets[t]] − lse[t] with z = x[t]·weightᵀ, times scale if scale is not 0, and ' +
+      'logps[t] = z[targets[t]] − lse[t] with z = x[t]·weightᵀ, scaled and capped as in head_loss, and ' +
       'lse = logsumexp(z); ' +
       'both 0 where targets[t] is −100. At most `chunk` rows of z are in memory at a time; ' +
       'rows without a target are skipped',
@@ -20,7 +20,7 @@ export const PREFERENCE_OPS = {
   }),
   token_logps_grad: op({
     doc:
-      'dx[t] = scale · dlogps[t] · (weight[targets[t]] − softmax(z)·weight), 0 where targets[t] is −100; ' +
+      'dx[t] = dlogps[t] · the gradient of logps[t], 0 where targets[t] is −100; ' +
       'z is recomputed chunk by chunk',
     inputs: { dlogps: 'f32 (T)', lse: 'f32 (T)', ...head },
     attrs: chunks,

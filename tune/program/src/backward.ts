@@ -32,6 +32,7 @@ const rmsNorm: Backward = ({ g, step, input, output, grad, isWanted }) => {
 
 const qkNormRope: Backward = ({ g, step, input, output, grad, isWanted }) => {
   const heads = number(step, 'heads')
+  const interleaved = number(step, 'interleaved')
   const [dy, x, rstd, positions, cosSin] = [
     grad('y'),
     input('x'),
@@ -42,10 +43,10 @@ const qkNormRope: Backward = ({ g, step, input, output, grad, isWanted }) => {
   const dx = () =>
     g.qk_norm_rope_grad(
       { dy, x, weight: step.inputs.weight, positions, cos_sin: cosSin, rstd },
-      { heads, weight_offset: number(step, 'weight_offset') },
+      { heads, weight_offset: number(step, 'weight_offset'), interleaved },
     ).dx
   const dweight = () =>
-    g.qk_norm_rope_weight_grad({ dy, x, positions, cos_sin: cosSin, rstd }, { heads }).dweight
+    g.qk_norm_rope_weight_grad({ dy, x, positions, cos_sin: cosSin, rstd }, { heads, interleaved }).dweight
   return {
     parts: { x: isWanted('x') ? dx() : undefined, weight: isWanted('weight') ? dweight() : undefined },
   }
@@ -82,6 +83,7 @@ const attention: Backward = ({ g, step, input, output, grad, isWanted }) => {
     kv_heads: number(step, 'kv_heads'),
     scale: number(step, 'scale'),
     window: number(step, 'window'),
+    softcap: number(step, 'softcap'),
   }
   const saved = {
     q: input('q'),
@@ -184,6 +186,7 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   segment_sums_grad: none,
   quantize: none,
   dequantize: none,
+  softcap: none,
   amax: none,
   delayed_amax: none,
   observe_amax: none,

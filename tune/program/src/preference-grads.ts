@@ -4,7 +4,7 @@ import type { Tensor } from './program.ts'
 
 export const tokenLogps: Backward = ({ g, step, input, output, grad, isWanted }) => {
   if (isWanted('weight')) throw new Error('[token_logps] has no gradient for its weight')
-  const { arithmetic, chunk, scale } = step.attrs
+  const { arithmetic, chunk, scale, softcap } = step.attrs
   return {
     parts: {
       x: g.token_logps_grad(
@@ -19,6 +19,7 @@ export const tokenLogps: Backward = ({ g, step, input, output, grad, isWanted })
           arithmetic: arithmetic === 'bf16' ? 'bf16' : 'f32',
           chunk: Number(chunk),
           scale: Number(scale ?? 0),
+          softcap: Number(softcap ?? 0),
         },
       ).dx,
     },

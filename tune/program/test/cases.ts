@@ -89,30 +89,44 @@ function* ropes(dtype: Dtype): Generator<Case> {
       ),
       cos_sin: cosSin(40, rotated),
     }
-    yield { op: 'qk_norm_rope', name, inputs, attrs: { heads, eps: 1e-6 }, dtype }
-    if (hasWeight)
-      yield {
-        op: 'qk_norm_rope',
-        name: `${name}, 1 + w`,
-        inputs,
-        attrs: { heads, eps: 1e-6, weight_offset: 1 },
-        dtype,
-      }
-    const grad = {
-      dy: noise(dtype, [rows, heads * width], 6),
-      ...withForward('qk_norm_rope', inputs, { heads, eps: 1e-6 }, ['rstd'], {}, { rstd: [rows, heads] }),
-    }
-    yield { op: 'qk_norm_rope_grad', name, inputs: grad, attrs: { heads }, dtype }
+    for (const interleaved of width < 128 ? [0, 1] : [0])
+      yield* rotations(dtype, inputs, { heads, interleaved }, name)
+  }
+}
+
+/** qk_norm_rope and its gradients on the same inputs. */
+function* rotations(
+  dtype: Dtype,
+  inputs: Values,
+  attrs: { heads: number; interleaved: number },
+  of: string,
+): Generator<Case> {
+  const name = `${of}${attrs.interleaved ? ', neighbours' : ''}`
+  const [rows = 0] = inputs.x?.shape ?? []
+  const forward = { ...attrs, eps: 1e-6 }
+  yield { op: 'qk_norm_rope', name, inputs, attrs: forward, dtype }
+  if (inputs.weight)
     yield {
-      op: 'qk_norm_rope_grad',
+      op: 'qk_norm_rope',
       name: `${name}, 1 + w`,
-      inputs: grad,
-      attrs: { heads, weight_offset: 1 },
+      inputs,
+      attrs: { ...forward, weight_offset: 1 },
       dtype,
     }
-    if (hasWeight)
-      yield { op: 'qk_norm_rope_weight_grad', name, inputs: without(grad, 'weight'), attrs: { heads }, dtype }
+  const grad = {
+    dy: noise(dtype, inputs.x?.shape ?? [], 6),
+    ...withForward('qk_norm_rope', inputs, forward, ['rstd'], {}, { rstd: [rows, attrs.heads] }),
   }
+  yield { op: 'qk_norm_rope_grad', name, inputs: grad, attrs, dtype }
+  yield {
+    op: 'qk_norm_rope_grad',
+    name: `${name}, 1 + w`,
+    inputs: grad,
+    attrs: { ...attrs, weight_offset: 1 },
+    dtype,
+  }
+  if (inputs.weight)
+    yield { op: 'qk_norm_rope_weight_grad', name, inputs: without(grad, 'weight'), attrs, dtype }
 }
 
 function* matmuls(dtype: Dtype): Generator<Case> {
@@ -315,7 +329,7 @@ function* scales(dtype: Dtype): Generator<Case> {
 }
 
 function* attentions(dtype: Dtype): Generator<Case> {
-  for (const [ends, heads, kvHeads, width, window, hasSinks] of [
+  for (const [ends, heads, kvHeads, width, window, hasSinks, softcap = 0] of [
     [[0, 33], 2, 1, 16, 0, false],
     [[0, 1, 1, 131, 200], 4, 2, 20, 0, false],
     [[0, 290], 1, 1, 64, 0, false],
@@ -325,9 +339,11 @@ function* attentions(dtype: Dtype): Generator<Case> {
     // A window that ends within a tile of keys.
     [[0, 7, 300], 2, 1, 16, 70, false],
     [[0, 150], 2, 1, 64, 0, true],
+    [[0, 1, 1, 131, 200], 4, 2, 20, 0, false, 1.5],
+    [[0, 7, 300], 2, 1, 64, 70, false, 3],
   ] as const) {
     const tokens = ends.at(-1) ?? 0
-    const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, window }
+    const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, window, softcap }
     const inputs: Values = {
       q: noise(dtype, [tokens, heads * width], 16, 2),
       k: noise(dtype, [tokens, kvHeads * width], 17, 2),
@@ -337,7 +353,8 @@ function* attentions(dtype: Dtype): Generator<Case> {
     }
     const name =
       `${ends.join('|')} ` +
-      `${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`
+      `${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}` +
+      (softcap ? ` capped at ${softcap}` : '')
     yield { op: 'attention', name, inputs, attrs, dtype }
     const forward = withForward(
       'attention',
@@ -396,6 +413,7 @@ function* elementwise(dtype: Dtype): Generator<Case> {
       }
   }
   yield { op: 'add', name: 'odd', inputs: { a, b }, attrs: {}, dtype }
+  yield { op: 'softcap', name: 'odd', inputs: { x: a }, attrs: { cap: 0.7 }, dtype }
   yield { op: 'scale', name: 'odd', inputs: { x: a, factor: tensor('f32', [1], [0.75]) }, attrs: {}, dtype }
   yield { op: 'cast', name: 'to f32', inputs: { x: a }, attrs: { dtype: 'f32' }, dtype }
   yield {

@@ -70,19 +70,21 @@ export function* paged(dtype: Dtype): Generator<Case> {
       ),
       spans: tensor('i32', [spans.length, 3], spans.flat()),
     }
-    for (const [window, hasSinks] of [
+    for (const [window, hasSinks, softcap = 0] of [
       [0, false],
       [0, true],
       [20, false],
       [100, true],
+      [20, false, 1.5],
     ] as const)
       yield {
         op: 'paged_attention',
         name:
           `${spans.join('|')} ` +
-          `${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`,
+          `${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}` +
+          (softcap ? ` capped at ${softcap}` : ''),
         inputs: { ...inputs, sinks: hasSinks ? noise(dtype, [heads], 49, 3) : undefined },
-        attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype, window },
+        attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype, window, softcap },
         dtype,
       }
   }

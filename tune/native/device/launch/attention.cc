@@ -1,5 +1,5 @@
 // attention, attention_grad, sinks_grad: on tensor cores if heads are bf16, consist of whole chunks of 16
-// bytes and have at most 128 numbers; otherwise in f32.
+// bytes and have at most 128 numbers, and scores are not capped; otherwise in f32.
 #include "../../cuda/attention.h"
 
 #include <stdexcept>
@@ -14,7 +14,7 @@ constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMaxWid
 
 // Checked sizes of both variants.
 cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_seqlens, int32_t heads,
-    int32_t kv_heads, float scale, int32_t window) {
+    int32_t kv_heads, float scale, float cap, int32_t window) {
   if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
   if (window < 0) throw std::runtime_error("a window must not be negative");
   cuda::Attention p{};
@@ -26,6 +26,7 @@ cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_
   p.width = int32_t(q.dims[1] / heads);
   p.window = window;
   p.scale = scale;
+  p.cap = cap;
   p.dtype = q.dtype;
   p.q_stride = int32_t(q.dims[1]);
   p.k_stride = int32_t(k.dims[1]);
@@ -34,7 +35,7 @@ cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_
 }
 
 bool is_for_tiles(const cuda::Attention& p) {
-  return p.dtype == Dtype::bf16 && p.width % 8 == 0 && p.width <= 128;
+  return p.dtype == Dtype::bf16 && p.width % 8 == 0 && p.width <= 128 && p.cap == 0;
 }
 
 // Maximum tiles of documents' rows: each tile that is not full ends a document.
@@ -59,7 +60,8 @@ void attention(DeviceCall& call) {
   const Tensor &q = *call.in[attention_in::q], &k = *call.in[attention_in::k];
   const Tensor* sinks = call.in[attention_in::sinks];
   cuda::Attention p = attention_of(
-      q, k, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.window);
+      q, k, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.softcap,
+      attrs.window);
   p.q = q.data;
   p.k = k.data;
   p.v = call.in[attention_in::v]->data;
@@ -75,7 +77,8 @@ void attention_grad(DeviceCall& call) {
   const auto attrs = AttentionGradAttrs::read(call.attrs);
   const auto in = [&](int i) -> const Tensor& { return *call.in[i]; };
   cuda::Attention p = attention_of(in(attention_grad_in::q), in(attention_grad_in::k),
-      in(attention_grad_in::cu_seqlens), attrs.heads, attrs.kv_heads, attrs.scale, attrs.window);
+      in(attention_grad_in::cu_seqlens), attrs.heads, attrs.kv_heads, attrs.scale, attrs.softcap,
+      attrs.window);
   p.q = in(attention_grad_in::q).data;
   p.k = in(attention_grad_in::k).data;
   p.v = in(attention_grad_in::v).data;

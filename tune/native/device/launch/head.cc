@@ -23,13 +23,13 @@ struct Head {
   const Tensor &x, &weight, &targets;
   Arithmetic arithmetic;
   int64_t chunk;
-  float scale;  // of logits
+  float scale, cap;  // of logits
 
   // A scale of 0 means none.
   Head(const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic, int64_t chunk,
-      float scale)
+      float scale, float cap)
       : x(x), weight(weight), targets(targets), arithmetic(arithmetic), chunk(chunk),
-        scale(scale == 0 ? 1 : scale) {
+        scale(scale == 0 ? 1 : scale), cap(cap) {
     if (chunk < 1) throw std::runtime_error("chunk must be at least 1");
   }
   int64_t tokens() const { return x.dims[0]; }
@@ -84,6 +84,7 @@ void run_head_loss(DeviceCall& call, const Head& h, const Tensor* dweight) {
     params.fault_code = call.fault(kOutside);
     params.first = int32_t(first);
     params.vocab = int32_t(h.vocab());
+    params.cap = h.cap;
     params.dtype = h.logits_dtype();
     call.launch("head", "loss_rows", {rows}, kThreads, params);
     multiply(call, h.back(logits, rows, row_of(dx, first)), workspace);
@@ -117,6 +118,7 @@ struct LiveHead {
     params.live = live;
     params.live_count = count;
     params.vocab = int32_t(h.vocab());
+    params.cap = h.cap;
     params.dtype = h.logits_dtype();
     call.launch("head", "find_live_rows", {1}, 32,
         cuda::LiveRows{params.targets, found, found + h.tokens(), call.fault_word(), call.fault(kOutside),
@@ -154,7 +156,7 @@ void head_loss(DeviceCall& call) {
   const auto attrs = HeadLossAttrs::read(call.attrs);
   run_head_loss(call,
       {*call.in[head_loss_in::x], *call.in[head_loss_in::weight], *call.in[head_loss_in::targets],
-          attrs.arithmetic, attrs.chunk, attrs.scale},
+          attrs.arithmetic, attrs.chunk, attrs.scale, attrs.softcap},
       nullptr);
 }
 
@@ -162,14 +164,14 @@ void head_loss_trained(DeviceCall& call) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
   run_head_loss(call,
       {*call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight],
-          *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale},
+          *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale, attrs.softcap},
       call.out[head_loss_trained_out::dweight]);
 }
 
 void token_logps(DeviceCall& call) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   const Head h(*call.in[token_logps_in::x], *call.in[token_logps_in::weight],
-      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale);
+      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale, attrs.softcap);
   const Tensor &logps = *call.out[token_logps_out::logps], &lse = *call.out[token_logps_out::lse];
   call.clear(logps.data, h.tokens() * 4);
   call.clear(lse.data, h.tokens() * 4);
@@ -185,7 +187,7 @@ void token_logps(DeviceCall& call) {
 void token_logps_grad(DeviceCall& call) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   const Head h(*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale);
+      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, attrs.scale, attrs.softcap);
   const Tensor& dx = *call.out[token_logps_grad_out::dx];
   call.clear(dx.data, h.tokens() * h.row_bytes());
   LiveHead live(call, h, true);

@@ -36,7 +36,7 @@ Grid grid_of(const cuda::HeadNorm& params) { return {blocks_of(params.rows * par
 // Heads of the usual widths without unrotated dimensions have their own kernels.
 const char* kernel_for(
     const cuda::HeadNorm& params, const char* any, const char* of_64, const char* of_128) {
-  if (params.rotated != params.width) return any;
+  if (params.rotated != params.width || params.interleaved) return any;
   return params.width == 64 ? of_64 : params.width == 128 ? of_128 : any;
 }
 
@@ -53,6 +53,7 @@ void qk_norm_rope(DeviceCall& call) {
   params.rstd = data_of<float>(call.out[qk_norm_rope_out::rstd]);
   params.eps = attrs.eps;
   params.offset = attrs.weight_offset;
+  params.interleaved = attrs.interleaved;
   call.launch("heads", kernel_for(params, "qk_norm_rope", "qk_norm_rope_64", "qk_norm_rope_128"),
       grid_of(params), kThreads, params);
 }
@@ -69,6 +70,7 @@ void qk_norm_rope_grad(DeviceCall& call) {
   params.out = call.out[qk_norm_rope_grad_out::dx]->data;
   params.rstd = data_of<float>(call.in[qk_norm_rope_grad_in::rstd]);
   params.offset = attrs.weight_offset;
+  params.interleaved = attrs.interleaved;
   call.launch("heads",
       kernel_for(params, "qk_norm_rope_grad", "qk_norm_rope_grad_64", "qk_norm_rope_grad_128"),
       grid_of(params), kThreads, params);
@@ -76,9 +78,10 @@ void qk_norm_rope_grad(DeviceCall& call) {
 
 void qk_norm_rope_weight_grad(DeviceCall& call) {
   const Tensor& dy = *call.in[qk_norm_rope_weight_grad_in::dy];
-  auto params = make(call, *call.in[qk_norm_rope_weight_grad_in::x],
-      QkNormRopeWeightGradAttrs::read(call.attrs).heads, *call.in[qk_norm_rope_weight_grad_in::positions],
-      *call.in[qk_norm_rope_weight_grad_in::cos_sin]);
+  const auto attrs = QkNormRopeWeightGradAttrs::read(call.attrs);
+  auto params = make(call, *call.in[qk_norm_rope_weight_grad_in::x], attrs.heads,
+      *call.in[qk_norm_rope_weight_grad_in::positions], *call.in[qk_norm_rope_weight_grad_in::cos_sin]);
+  params.interleaved = attrs.interleaved;
   const int64_t spans = blocks_of(params.rows, kRowsPerSum);
   params.dy = dy.data;
   params.dy_dtype = dy.dtype;

@@ -1,11 +1,13 @@
 /** Attention, head and loss in float64, with every probability computed explicitly. */
 import {
   at,
+  capped,
   fill,
   get,
   multiply,
   number,
   sizes,
+  slopeOfCap,
   times,
   zeros,
   type Define,
@@ -28,10 +30,12 @@ function overQueries(inputs: Inputs, attrs: Attrs, visit: (one: Visit) => void):
         const window = number(attrs, 'window') || Infinity
         const first = Math.max(at(ends, document), query - window + 1)
         const keys = Array.from({ length: query - first + 1 }, (_, i) => first + i)
-        const scores = keys.map(
-          key =>
+        const scores = keys.map(key =>
+          capped(
             number(attrs, 'scale') *
-            product(q, (query * heads + head) * width, k, (key * keyHeads + keyHead) * width, width),
+              product(q, (query * heads + head) * width, k, (key * keyHeads + keyHead) * width, width),
+            number(attrs, 'softcap'),
+          ),
         )
         visit({ head, keyHead, query, keys, scores })
       }
@@ -109,7 +113,8 @@ export const attentionGrad: Define = (inputs, attrs) => {
     for (const [i, key] of keys.entries()) {
       const column = (key * keyHeads + keyHead) * width
       const p = Math.exp((scores[i] ?? 0) - at(lse, head * tokens + query))
-      const ds = p * (product(dy, row, v, column, width) - delta) * number(attrs, 'scale')
+      const slope = number(attrs, 'scale') * slopeOfCap(scores[i] ?? 0, number(attrs, 'softcap'))
+      const ds = p * (product(dy, row, v, column, width) - delta) * slope
       addScaled(dv, column, p, dy, row, width)
       addScaled(dk, column, ds, q, row, width)
       addScaled(dq, row, ds, k, column, width)
@@ -140,7 +145,8 @@ export const headLoss: Define = (inputs, attrs) => {
   const scale = number(attrs, 'scale') || 1
   const weight = times(get(inputs, 'weight'), scale)
   const vocab = sizes(weight)[0]
-  const logits = multiply(x, weight, { b: true }).values
+  const cap = number(attrs, 'softcap')
+  const logits = multiply(x, weight, { b: true }).values.map(z => capped(z, cap))
   const rows = Array.from({ length: sizes(x)[0] }, (_, t) => logits.subarray(t * vocab, (t + 1) * vocab))
   const totals = rows.map(logSumExp)
   const losses = fill(rows.length, t =>
@@ -151,7 +157,8 @@ export const headLoss: Define = (inputs, attrs) => {
     values: fill(logits.length, i => {
       const t = Math.floor(i / vocab)
       if (at(targets, t) === -100) return 0
-      return Math.exp(at(logits, i) - (totals[t] ?? 0)) - (i % vocab === at(targets, t) ? 1 : 0)
+      const isTarget = i % vocab === at(targets, t)
+      return (Math.exp(at(logits, i) - (totals[t] ?? 0)) - Number(isTarget)) * slopeOfCap(at(logits, i), cap)
     }),
   }
   return {

@@ -76,6 +76,14 @@ const checks: Check[] = [
     backward: [['attention_grad', attentionAttrs, { dq: 'q', dk: 'k', dv: 'v' }]],
   },
   {
+    forward: 'attention',
+    inputs: attentionInputs,
+    attrs: { ...attentionAttrs, softcap: 0.8 },
+    output: 'y',
+    saved: ['y', 'lse'],
+    backward: [['attention_grad', { ...attentionAttrs, softcap: 0.8 }, { dq: 'q', dk: 'k', dv: 'v' }]],
+  },
+  {
     forward: 'embed',
     inputs: { table: random([4, 3], 11), ids: list(2, 0, 2) },
     attrs: {},
@@ -122,7 +130,7 @@ test.each(checks.flatMap(check => check.backward.map(([op, attrs, of]) => [op, c
 
 test('head_loss gives the gradients of its loss', () => {
   const inputs = { x: random([4, 3], 12), weight: random([6, 3], 13), targets: list(2, -100, 5, 0) }
-  const attrs = { scale: 0.7 }
+  const attrs = { scale: 0.7, softcap: 0.9 }
   const check: Check = { forward: 'head_loss_trained', inputs, attrs, output: 'loss', backward: [] }
   const grads = DEFINE.head_loss_trained(inputs, attrs)
   close(grads.dx!, differences(check, 'x', Float64Array.of(1)))
@@ -156,7 +164,7 @@ test.each([
 
 test('token_logps_grad and segment_sums_grad are the derivatives of token_logps and segment_sums', () => {
   const scored = { x: random([4, 3], 21), weight: random([6, 3], 22), targets: list(2, -100, 5, 0) }
-  const attrs = { scale: 0.7 }
+  const attrs = { scale: 0.7, softcap: 0.9 }
   const logps: Check = { forward: 'token_logps', inputs: scored, attrs, output: 'logps', backward: [] }
   const dlogps = random([4], 23)
   close(DEFINE.token_logps_grad({ ...scored, dlogps }, attrs).dx!, differences(logps, 'x', dlogps.values))

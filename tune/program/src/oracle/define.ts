@@ -8,7 +8,7 @@ import * as norms from './norms.ts'
 import * as preferences from './preferences.ts'
 import * as products from './matmuls.ts'
 import * as serving from './serving.ts'
-import { at, fill, get, number, type Define } from './matrix.ts'
+import { at, capped, fill, get, number, type Define } from './matrix.ts'
 
 const elementwise =
   (combine: (a: number, b: number) => number, a: string, b: string): Define =>
@@ -109,6 +109,9 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   kto_loss: preferences.ktoLoss,
   orpo_loss: preferences.orpoLoss,
   add: elementwise((a, b) => a + b, 'a', 'b'),
+  softcap: (inputs, attrs) => ({
+    y: get(inputs, 'x').values.map(value => capped(value, number(attrs, 'cap'))),
+  }),
   scale: inputs => ({ y: get(inputs, 'x').values.map(value => value * at(get(inputs, 'factor').values, 0)) }),
   cast: identity,
   // The oracle ignores storage: tests on bytes cover the loss of quantisation.

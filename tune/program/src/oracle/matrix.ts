@@ -34,6 +34,12 @@ export const times = ({ shape, values }: Matrix, factor: number): Matrix => ({
   values: values.map(value => factor * value),
 })
 
+/** A number capped by tanh, unless the cap is 0. */
+export const capped = (value: number, cap: number): number =>
+  cap === 0 ? value : cap * Math.tanh(value / cap)
+/** The derivative of `capped`, from its result. */
+export const slopeOfCap = (result: number, cap: number): number => (cap === 0 ? 1 : 1 - (result / cap) ** 2)
+
 /** a·b with either of them transposed; both row-major. */
 export function multiply(a: Matrix, b: Matrix, transposed: { a?: boolean; b?: boolean } = {}): Matrix {
   const [aRows, aColumns] = sizes(a)

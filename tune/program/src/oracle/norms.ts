@@ -72,7 +72,9 @@ export const rmsNormWeightGrad: Define = inputs => {
 }
 
 /** Rotates each head of x by its position; `direction` −1 rotates back. */
-function rotate(inputs: Inputs, x: Matrix, heads: number, direction: number): Float64Array {
+function rotate(inputs: Inputs, x: Matrix, attrs: Attrs, direction: number): Float64Array {
+  const heads = number(attrs, 'heads')
+  const isInterleaved = number(attrs, 'interleaved') !== 0
   const [, columns] = sizes(x)
   const width = columns / heads
   const { values: table } = get(inputs, 'cos_sin')
@@ -82,11 +84,13 @@ function rotate(inputs: Inputs, x: Matrix, heads: number, direction: number): Fl
     const row = at(get(inputs, 'positions').values, Math.floor(i / columns)) * rotated
     const lane = i % width
     if (lane >= rotated) return at(x.values, i)
-    const cosine = at(table, row + (lane % half))
-    const sine = direction * at(table, row + half + (lane % half))
-    return lane < half
-      ? at(x.values, i) * cosine - at(x.values, i + half) * sine
-      : at(x.values, i - half) * sine + at(x.values, i) * cosine
+    const pair = isInterleaved ? Math.floor(lane / 2) : lane % half
+    const distance = isInterleaved ? 1 : half
+    const cosine = at(table, row + pair)
+    const sine = direction * at(table, row + half + pair)
+    return (isInterleaved ? lane % 2 === 0 : lane < half)
+      ? at(x.values, i) * cosine - at(x.values, i + distance) * sine
+      : at(x.values, i - distance) * sine + at(x.values, i) * cosine
   })
 }
 
@@ -97,13 +101,13 @@ export const qkNormRope: Define = (inputs, attrs) => {
   const heads = number(attrs, 'heads')
   const width = headWidth(inputs, heads)
   const { weight } = inputs
-  if (!weight) return { y: rotate(inputs, x, heads, 1), rstd: fill(x.values.length / width, () => 1) }
+  if (!weight) return { y: rotate(inputs, x, attrs, 1), rstd: fill(x.values.length / width, () => 1) }
   const { normed, rstd } = normalise(x.values, width, number(attrs, 'eps'))
   return {
     y: rotate(
       inputs,
       { shape: x.shape, values: normed.map((v, i) => v * factor(inputs, attrs, i % width)) },
-      heads,
+      attrs,
       1,
     ),
     rstd,
@@ -113,7 +117,7 @@ export const qkNormRope: Define = (inputs, attrs) => {
 export const qkNormRopeGrad: Define = (inputs, attrs) => {
   const heads = number(attrs, 'heads')
   const width = headWidth(inputs, heads)
-  const back = rotate(inputs, get(inputs, 'dy'), heads, -1)
+  const back = rotate(inputs, get(inputs, 'dy'), attrs, -1)
   const { weight } = inputs
   if (!weight) return { dx: back }
   return {
@@ -130,7 +134,7 @@ export const qkNormRopeWeightGrad: Define = (inputs, attrs) => {
   const heads = number(attrs, 'heads')
   return {
     dweight: weightGrad(
-      rotate(inputs, get(inputs, 'dy'), heads, -1),
+      rotate(inputs, get(inputs, 'dy'), attrs, -1),
       get(inputs, 'x').values,
       get(inputs, 'rstd').values,
       headWidth(inputs, heads),

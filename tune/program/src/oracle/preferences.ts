@@ -2,11 +2,13 @@
 import type { Attrs } from '@cairn-tune/ops'
 import {
   at,
+  capped,
   fill,
   get,
   multiply,
   number,
   sizes,
+  slopeOfCap,
   times,
   zeros,
   type Define,
@@ -17,7 +19,8 @@ import {
 function logitsOf(inputs: Inputs, attrs: Attrs) {
   const weight = times(get(inputs, 'weight'), number(attrs, 'scale') || 1)
   const vocab = sizes(weight)[0]
-  const logits = multiply(get(inputs, 'x'), weight, { b: true }).values
+  const cap = number(attrs, 'softcap')
+  const logits = multiply(get(inputs, 'x'), weight, { b: true }).values.map(z => capped(z, cap))
   const rows = Array.from({ length: logits.length / vocab }, (_, t) =>
     logits.subarray(t * vocab, (t + 1) * vocab),
   )
@@ -25,7 +28,7 @@ function logitsOf(inputs: Inputs, attrs: Attrs) {
     const max = row.reduce((a, b) => Math.max(a, b), -Infinity)
     return max + Math.log(row.reduce((sum, z) => sum + Math.exp(z - max), 0))
   })
-  return { rows, totals, vocab, weight, targets: get(inputs, 'targets').values }
+  return { rows, totals, vocab, weight, cap, targets: get(inputs, 'targets').values }
 }
 
 export const tokenLogps: Define = (inputs, attrs) => {
@@ -40,13 +43,14 @@ export const tokenLogps: Define = (inputs, attrs) => {
 }
 
 export const tokenLogpsGrad: Define = (inputs, attrs) => {
-  const { rows, totals, targets, vocab, weight } = logitsOf(inputs, attrs)
+  const { rows, totals, targets, vocab, weight, cap } = logitsOf(inputs, attrs)
   const dlogps = get(inputs, 'dlogps').values
   const dlogits = fill(rows.length * vocab, i => {
     const [t, v] = [Math.floor(i / vocab), i % vocab]
     if (at(targets, t) === -100) return 0
-    const probability = Math.exp(at(rows[t] ?? zeros(0), v) - (totals[t] ?? NaN))
-    return at(dlogps, t) * (Number(v === at(targets, t)) - probability)
+    const z = at(rows[t] ?? zeros(0), v)
+    const probability = Math.exp(z - (totals[t] ?? NaN))
+    return at(dlogps, t) * (Number(v === at(targets, t)) - probability) * slopeOfCap(z, cap)
   })
   return { dx: multiply({ shape: [rows.length, vocab], values: dlogits }, weight).values }
 }

@@ -1,6 +1,6 @@
 /** Ops of inference, in float64. */
 import { philox, type Attrs } from '@cairn-tune/ops'
-import { at, fill, get, number, sizes, zeros, type Define, type Matrix } from './matrix.ts'
+import { at, capped, fill, get, number, sizes, zeros, type Define, type Matrix } from './matrix.ts'
 
 /** Index of element i of a row in the caches. */
 function cacheOf(attrs: Attrs, width: number) {
@@ -48,10 +48,15 @@ export const pagedAttention: Define = (inputs, attrs) => {
           const j = unseen + i
           return at(tables, s * blocks + Math.floor(j / block)) * block + (j % block)
         })
-        const scores = cached.map(
-          key =>
+        const scores = cached.map(key =>
+          capped(
             number(attrs, 'scale') *
-            fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce((a, b) => a + b, 0),
+              fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce(
+                (a, b) => a + b,
+                0,
+              ),
+            number(attrs, 'softcap'),
+          ),
         )
         const sink = inputs.sinks ? at(inputs.sinks.values, head) : -Infinity
         const max = scores.reduce((a, b) => Math.max(a, b), sink)
