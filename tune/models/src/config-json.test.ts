@@ -59,6 +59,8 @@ test('reads the shape of a 0.6B model', () => {
     embedding_multiplier: 1,
     residual_multiplier: 1,
     logits_scale: 1,
+    attention_softcap: 0,
+    logits_softcap: 0,
     sinks: false,
     qk_norm: true,
     weight_offset: 0,

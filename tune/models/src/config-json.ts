@@ -76,7 +76,7 @@ const ACTIVATIONS: Record<Forward['activation'], readonly string[]> = {
 
 function refuseUnsupported(
   path: string,
-  { activations = [] }: Family,
+  { activations = [], softCaps = false }: Family,
   { activation }: ModelConfig,
   c: ConfigKeys,
 ): void {
@@ -87,6 +87,7 @@ function refuseUnsupported(
   if (![...ACTIVATIONS[activation], ...activations].includes(name))
     unsupported('hidden_act', name, `it must be ${JSON.stringify(ACTIVATIONS[activation][0])}`)
   for (const [key, supported] of Object.entries(SUPPORTED_VALUES)) {
+    if (softCaps && key.endsWith('_softcapping')) continue
     const value = c[key]
     if (value !== null && value !== undefined && !supported.some(one => one === value))
       unsupported(key, value, supported.length === 0 ? 'it must be absent' : `it must be ${supported[0]}`)
@@ -133,6 +134,8 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
     embedding_multiplier: 1,
     residual_multiplier: 1,
     logits_scale: 1,
+    attention_softcap: 0,
+    logits_softcap: 0,
     sinks: false,
     qk_norm: false,
     weight_offset: 0,

@@ -78,8 +78,8 @@ const special = {
   residual_multiplier: positive.default(1),
   /** Divides the logits. */
   logits_scaling: positive.default(1),
-  attn_logit_softcapping: z.number().nullish(),
-  final_logit_softcapping: z.number().nullish(),
+  attn_logit_softcapping: positive.nullish(),
+  final_logit_softcapping: positive.nullish(),
   use_bidirectional_attention: z.boolean().nullish(),
   rope_interleaved: z.boolean().default(false),
   /** How older libraries split matrices. The numbers are the same. */

@@ -32,6 +32,8 @@ export type Family = {
   sparse?: (keys: ConfigKeys, i: number) => boolean
   /** Whether `rope_scaling` applies to layers with windows, too. True by default. */
   scalesWindows?: boolean
+  /** Whether `attn_logit_softcapping` and `final_logit_softcapping` are honoured. False by default. */
+  softCaps?: boolean
   /** Names that config.json has for the activation besides transformers' own. */
   activations?: readonly string[]
   /** Undefined if the family is not read from GGUF files, nor written to them. */
@@ -329,6 +331,43 @@ export const FAMILIES = {
     }),
     slides: (c, i) => (i + 1) % (c.sliding_window_pattern ?? c._sliding_window_pattern ?? 6) !== 0,
     gguf: { architecture: 'gemma3' },
+  }),
+  gemma2: family({
+    architecture: 'Gemma2ForCausalLM',
+    keys: [
+      ...(['sliding_window', 'layer_types', 'hidden_activation', 'query_pre_attn_scalar'] as const),
+      ...(['attention_bias', 'attn_logit_softcapping', 'final_logit_softcapping'] as const),
+      'use_bidirectional_attention',
+    ],
+    defaults: {
+      vocab_size: 256000,
+      hidden_size: 2304,
+      intermediate_size: 9216,
+      num_hidden_layers: 26,
+      num_attention_heads: 8,
+      num_key_value_heads: 4,
+      head_dim: 256,
+      max_position_embeddings: 8192,
+      hidden_act: 'gelu_pytorch_tanh',
+      query_pre_attn_scalar: 256,
+      sliding_window: 4096,
+      attn_logit_softcapping: 50,
+      final_logit_softcapping: 30,
+      tie_word_embeddings: true,
+    },
+    forward: c => ({
+      weight_offset: 1,
+      norms: 'around',
+      activation: 'geglu',
+      attention_scale: (c.query_pre_attn_scalar ?? 1) ** -0.5,
+      attention_softcap: c.attn_logit_softcapping ?? 0,
+      logits_softcap: c.final_logit_softcapping ?? 0,
+      embedding_scale: Math.sqrt(c.hidden_size),
+      biases: biases(c),
+    }),
+    slides: (_, i) => i % 2 === 0,
+    softCaps: true,
+    gguf: undefined,
   }),
   gemma: family({
     architecture: 'GemmaForCausalLM',

@@ -39,6 +39,9 @@ export type Forward = {
   residual_multiplier: number
   /** Factor of logits. */
   logits_scale: number
+  /** Caps of attention scores and of logits: c·tanh(z / c). 0 means none. */
+  attention_softcap: number
+  logits_softcap: number
   /** The softmax of each head has an attention sink: one learned score without a value. */
   sinks: boolean
   /** Queries and keys are normalised before the rotation: each head, or the whole projection. */

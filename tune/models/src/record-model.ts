@@ -31,6 +31,7 @@ const headAttrs = ({ dtype, config }: Model) => ({
   arithmetic: dtype,
   chunk: 512,
   scale: config.logits_scale,
+  softcap: config.logits_softcap,
 })
 
 /**
@@ -43,6 +44,7 @@ export const attentionAttrs = (config: ModelConfig, layer: number) => ({
   heads: config.num_attention_heads,
   kv_heads: config.num_key_value_heads,
   scale: config.attention_scale,
+  softcap: config.attention_softcap,
   window: config.layers[layer]?.window ?? 0,
 })
 
@@ -96,6 +98,14 @@ const EMBEDDINGS = 'model.embed_tokens.weight'
 /** Name of the matrix that computes logits from hidden states. */
 export const headName = ({ tie_word_embeddings: isTied }: ModelConfig) =>
   isTied ? EMBEDDINGS : 'lm_head.weight'
+
+/** Records the logits of hidden states, (T, V) in f32. */
+export function recordLogits({ g, config, dtype, weights }: Omit<Model, 'linear'>, hidden: Tensor): Tensor {
+  const { logits_scale: alpha, logits_softcap: cap } = config
+  const head = headOf({ config, weights })
+  const logits = g.matmul_nt({ a: hidden, b: head }, { alpha, arithmetic: dtype, dtype: 'f32' }).y
+  return cap === 0 ? logits : g.softcap({ x: logits }, { cap }).y
+}
 
 /** The matrix that computes logits from hidden states, (V, C). */
 export const headOf = ({ config, weights }: Pick<Model, 'config' | 'weights'>): Tensor =>

@@ -36,6 +36,8 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
   embedding_multiplier: config => ({ ...config, embedding_multiplier: 1 }),
   residual_multiplier: config => ({ ...config, residual_multiplier: 1 }),
   logits_scale: config => ({ ...config, logits_scale: 1 }),
+  attention_softcap: config => ({ ...config, attention_softcap: 0 }),
+  logits_softcap: config => ({ ...config, logits_softcap: 0 }),
   qk_norm: config => ({ ...config, qk_norm: false }),
   weight_offset: config => ({ ...config, weight_offset: 0 }),
   activation: config => ({ ...config, activation: 'swiglu' }),

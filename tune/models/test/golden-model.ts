@@ -15,9 +15,9 @@ import {
 } from '@cairn-tune/program'
 import {
   createLinear,
-  headOf,
   packedPositions,
   partsOf,
+  recordLogits,
   recordModel,
   ropeInputs,
   ropeTables,
@@ -95,8 +95,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
     )
     const { loss, losses, hidden } = made
     // The server computes logits the same way.
-    const head = { a: hidden, b: headOf({ config, weights }) }
-    const logits = g.matmul_nt(head, { alpha: config.logits_scale, arithmetic: 'f32', dtype: 'f32' }).y
+    const logits = recordLogits({ g, config, dtype: 'f32', weights }, hidden)
     const parts = [loss, ...(made.balance ? [made.balance] : [])].map(part => [part, ONE] as const)
     const grads = differentiate(g, new Map(parts), hasLora ? adapters : [...known.values()])
     return g.finish({

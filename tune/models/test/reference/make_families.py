@@ -152,6 +152,18 @@ FAMILIES["granite"] = (
     ),
     SPLIT,
 )
+FAMILIES["gemma2"] = (
+    transformers.Gemma2Config,
+    dict(
+        head_dim=16,
+        query_pre_attn_scalar=24,
+        sliding_window=5,
+        attn_logit_softcapping=1.5,
+        final_logit_softcapping=3.0,
+        rope_parameters=dict(rope_type="default", rope_theta=1000.0),
+    ),
+    SPLIT,
+)
 # Layer 0 is dense. Windows are in every layer, whatever max_window_layers says.
 MOE = dict(
     head_dim=16,
@@ -217,7 +229,7 @@ LENGTHS, PROMPTS = [19, 11], [4, 2]
 def fill(model):
     with torch.no_grad():
         for name, p in model.named_parameters():
-            center = (0.0 if model.config.model_type in ("gemma", "gemma3_text") else 1.0) if "norm" in name else 0.0
+            center = (0.0 if model.config.model_type in ("gemma", "gemma2", "gemma3_text") else 1.0) if "norm" in name else 0.0
             p.copy_((center + (0.2 if p.dim() == 1 else 0.25) * torch.randn_like(p)).bfloat16().float())
 
 

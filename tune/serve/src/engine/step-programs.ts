@@ -5,7 +5,7 @@
 import type { Engine } from '@cairn-tune/native'
 import {
   attentionAttrs,
-  headOf,
+  recordLogits,
   matmulOf,
   recordHidden,
   ropeInputs,
@@ -139,13 +139,11 @@ function recordHead(
   { rows, edits, masks, top }: HeadSizes,
 ): Program {
   const g = createRecorder()
-  const head = headOf({ config, weights: createWeights(g, storage) })
   const x = g.gather_rows(
     { x: g.input('hidden', dtype, [maxRows, config.hidden_size]), rows: g.input('rows', 'i32', [rows]) },
     {},
   ).y
-  const scale = config.logits_scale
-  const logits = g.matmul_nt({ a: x, b: head }, { alpha: scale, arithmetic: dtype, dtype: 'f32' }).y
+  const logits = recordLogits({ g, config, dtype, weights: createWeights(g, storage) }, x)
   const ints = (name: string, ...shape: number[]) => g.input(name, 'i32', shape)
   const floats = (name: string, ...shape: number[]) => g.input(name, 'f32', shape)
   return g.finish(
