@@ -42,6 +42,8 @@ export type Forward = {
   /** Caps of attention scores and of logits: c·tanh(z / c). 0 means none. */
   attention_softcap: number
   logits_softcap: number
+  /** A rotation turns neighbours 2i and 2i + 1, instead of the halves' numbers i. */
+  rotates_neighbours: boolean
   /** The softmax of each head has an attention sink: one learned score without a value. */
   sinks: boolean
   /** Queries and keys are normalised before the rotation: each head, or the whole projection. */
@@ -50,8 +52,10 @@ export type Forward = {
   weight_offset: 0 | 1
   /** Norms before attention and feed-forward, after each, or both. */
   norms: 'before' | 'after' | 'around'
-  /** Query, key and value projections share one matrix, and so do gate and up projections. */
-  is_fused: boolean
+  /** Names of the norms after attention, and before and after feed-forward, if norms are not 'before'. */
+  norm_names: readonly [afterAttention: string, beforeFeedForward: string, afterFeedForward: string]
+  /** Projections that share one matrix: query, key and value, and gate and up. */
+  fused: readonly ('qkv' | 'gate_up')[]
   /** Gated activation. */
   activation: 'swiglu' | 'geglu'
   /** Experts of the layers that `has_experts`. */

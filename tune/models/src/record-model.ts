@@ -156,13 +156,11 @@ function layerOf(model: Model, l: number): LayerParts {
 function recordLayer(layer: LayerParts, x: Tensor, rows: RowInputs, attend: Attend): Tensor {
   const { g, config, norm } = layer
   if (config.norms !== 'before') {
+    const [afterAttention, beforeFeedForward, afterFeedForward] = config.norm_names
     const before = (name: string, t: Tensor) => (config.norms === 'around' ? norm(name, t) : t)
-    const a = norm(
-      'post_attention_layernorm',
-      recordAttention(layer, before('input_layernorm', x), rows, attend),
-    )
+    const a = norm(afterAttention, recordAttention(layer, before('input_layernorm', x), rows, attend))
     const r = g.add({ a: x, b: a }, {}).y
-    const f = norm('post_feedforward_layernorm', recordMlp(layer, before('pre_feedforward_layernorm', r)))
+    const f = norm(afterFeedForward, recordMlp(layer, before(beforeFeedForward, r)))
     return g.add({ a: r, b: f }, {}).y
   }
   const r = recordAttention(layer, norm('input_layernorm', x), rows, attend, x)
@@ -194,9 +192,13 @@ function recordAttention(
         : projected
     if (!cosSin) return t
     const weight = config.qk_norm === true ? normWeight(D) : undefined
-    return g.qk_norm_rope({ x: t, weight, positions, cos_sin: cosSin }, { heads, eps, weight_offset }).y
+    const interleaved = config.rotates_neighbours ? 1 : 0
+    return g.qk_norm_rope(
+      { x: t, weight, positions, cos_sin: cosSin },
+      { heads, eps, weight_offset, interleaved },
+    ).y
   }
-  const fused = config.is_fused ? linear('self_attn.qkv_proj', x, (H + 2 * G) * D) : undefined
+  const fused = config.fused.includes('qkv') ? linear('self_attn.qkv_proj', x, (H + 2 * G) * D) : undefined
   /** Heads of a projection. In a fused matrix they are columns [from, from + heads·D). */
   const project = (name: string, heads: number, from: number) =>
     fused
@@ -215,7 +217,7 @@ function recordMlp(layer: LayerParts, x: Tensor, addend?: Tensor): Tensor {
   const { g, config, linear, l } = layer
   if (config.experts && config.layers[l]?.has_experts) return recordExperts(layer, config.experts, x, addend)
   const { hidden_size: C, intermediate_size: F } = config
-  const fused = config.is_fused ? linear('mlp.gate_up_proj', x, 2 * F) : undefined
+  const fused = config.fused.includes('gate_up') ? linear('mlp.gate_up_proj', x, 2 * F) : undefined
   const project = (name: string, from: number) =>
     fused ? g.columns({ x: fused }, { from, count: F }).y : linear(`mlp.${name}`, x, F)
   const h = g[config.activation]({ gate: project('gate_proj', 0), up: project('up_proj', F) }, {}).y // (T, F)

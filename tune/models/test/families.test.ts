@@ -38,6 +38,7 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
   logits_scale: config => ({ ...config, logits_scale: 1 }),
   attention_softcap: config => ({ ...config, attention_softcap: 0 }),
   logits_softcap: config => ({ ...config, logits_softcap: 0 }),
+  rotates_neighbours: config => ({ ...config, rotates_neighbours: false }),
   qk_norm: config => ({ ...config, qk_norm: false }),
   weight_offset: config => ({ ...config, weight_offset: 0 }),
   activation: config => ({ ...config, activation: 'swiglu' }),

@@ -164,6 +164,14 @@ FAMILIES["gemma2"] = (
     ),
     SPLIT,
 )
+FAMILIES["glm4"] = (
+    transformers.Glm4Config,
+    dict(
+        head_dim=16,
+        rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5),
+    ),
+    ["q_proj", "k_proj", "v_proj", "o_proj", "gate_up_proj", "down_proj"],
+)
 # Layer 0 is dense. Windows are in every layer, whatever max_window_layers says.
 MOE = dict(
     head_dim=16,
