@@ -99,14 +99,22 @@ test('skips a step whose tools are not offered, and a step for conversations wit
     { text: 'without', without: ['a', 'b'] },
     { text: 'then' },
   ]
-  const said: ModelMessage = { role: 'assistant', content: 'said' }
+  // A conversation that ends with an answer would get a user message: some servers require one.
+  const said: ModelMessage[] = [
+    {
+      role: 'assistant',
+      content: 'said',
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'a', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'c1', content: 'r' },
+  ]
   for (const [names, first] of [
     [['a', 'b', 'c'], 'with'],
     [['a', 'c'], 'without'],
     [[], 'without'],
   ] as const) {
     const tools = names.map(tool)
-    const messages = [user('go'), said]
+    const messages = [user('go'), ...said]
     expect(await texts({ rules: [{ steps }] }, ask('go', { tools }), ask('', { tools, messages }))).toEqual([
       first,
       'then',
