@@ -25,6 +25,7 @@ const DATES: Record<string, string> = {
   'agent/client/src/source.ts': 'Retry-After may be a date',
   'agent/models/src/clock.ts': 'the side of the clock that gives dates',
   'agent/models/src/anthropic.ts': 'Retry-After may be a date',
+  'agent/models/src/servers/learned-facts.ts': 'what was learned of a server is forgotten after days',
   'agent/models/src/openai.ts': 'Retry-After may be a date',
   'agent/log/src/postgres/database-clock.ts': 'compared with the monotonic clock, to notice that it jumped',
   'agent/log/src/sqlite/store.ts': 'events and rows carry dates',

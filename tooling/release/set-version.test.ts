@@ -29,8 +29,13 @@ function copyOfFiles(): string {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-version-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const path of [
-    ...['package.json', 'package-lock.json', 'tooling/version.ts', 'CHANGELOG.md'],
-    ...['docs/contract.md', 'docs/events.md', 'docs/openapi.json'],
+    'package.json',
+    'package-lock.json',
+    'tooling/version.ts',
+    'CHANGELOG.md',
+    'docs/contract.md',
+    'docs/events.md',
+    'docs/openapi.json',
   ]) {
     mkdirSync(join(folder, dirname(path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))

@@ -1,6 +1,6 @@
 /**
- * What adapters do for a pretrained model: accuracy on Romanian problems and loss of their answers, before and
- * after LoRA in each recipe, each with its standard error.
+ * What adapters do for a pretrained model: accuracy on Romanian problems and loss of their answers, before
+ * and after LoRA in each recipe, each with its standard error.
  *
  *   node tune/bench/bench/real-model.ts MODEL OUTPUT [--recipes bf16,qbnb] [--problems N] [--questions N]
  *     [--steps N] [--row N] [--accumulation N] [--learning_rate X] [--threads N]

@@ -67,9 +67,10 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
                    nullptr, logits});
     parallel(call, rows, [&](int64_t i, int) {
       char* row = logits.data + i * vocab * int64_t(element_size(dtype));
+      const int32_t of_row = target[first + i];
       floats_of(losses)[first + i] =
-          dtype == Dtype::bf16 ? loss_and_gradient(reinterpret_cast<bf16*>(row), vocab, target[first + i], cap)
-                               : loss_and_gradient(reinterpret_cast<float*>(row), vocab, target[first + i], cap);
+          dtype == Dtype::bf16 ? loss_and_gradient(reinterpret_cast<bf16*>(row), vocab, of_row, cap)
+                               : loss_and_gradient(reinterpret_cast<float*>(row), vocab, of_row, cap);
     });
     Tensor dx_rows = dx;
     dx_rows.data += first * columns * int64_t(element_size(dx.dtype));

@@ -95,7 +95,8 @@ void grad_row(T* z, int64_t n, int32_t target, float cap, float d, float lse) {
 void token_logps(Call& call) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_in::x], *call.in[token_logps_in::weight],
-      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), attrs.softcap};
+      *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale),
+      attrs.softcap};
   float *logps = floats_of(*call.out[token_logps_out::logps]),
         *lse = floats_of(*call.out[token_logps_out::lse]);
   std::memset(logps, 0, size_t(h.tokens()) * 4);
@@ -104,9 +105,11 @@ void token_logps(Call& call) {
     parallel(call, rows, [&](int64_t i, int) {
       const int32_t t = live[i], target = ints_of(h.targets)[t];
       if (logits.dtype == Dtype::bf16)
-        score_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, logps[t], lse[t]);
+        score_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap,
+            logps[t], lse[t]);
       else
-        score_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, logps[t], lse[t]);
+        score_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap,
+            logps[t], lse[t]);
     });
   });
 }
@@ -114,7 +117,8 @@ void token_logps(Call& call) {
 void token_logps_grad(Call& call) {
   const auto attrs = TokenLogpsGradAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_grad_in::x], *call.in[token_logps_grad_in::weight],
-      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale), attrs.softcap};
+      *call.in[token_logps_grad_in::targets], attrs.arithmetic, attrs.chunk, one_if_absent(attrs.scale),
+      attrs.softcap};
   const float *dlogps = floats_of(*call.in[token_logps_grad_in::dlogps]),
               *lse = floats_of(*call.in[token_logps_grad_in::lse]);
   const Tensor& dx = *call.out[token_logps_grad_out::dx];
@@ -123,9 +127,11 @@ void token_logps_grad(Call& call) {
     parallel(call, rows, [&](int64_t i, int) {
       const int32_t t = live[i], target = ints_of(h.targets)[t];
       if (logits.dtype == Dtype::bf16)
-        grad_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, dlogps[t], lse[t]);
+        grad_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap,
+            dlogps[t], lse[t]);
       else
-        grad_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap, dlogps[t], lse[t]);
+        grad_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, h.cap,
+            dlogps[t], lse[t]);
     });
     Tensor grads{dx.dtype, 2, {rows, h.columns(), 0, 0}, 0, nullptr};
     grads.data =
