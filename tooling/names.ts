@@ -7,3 +7,12 @@ export const NAMES = {
   /** Followed by the platform: `-linux-x64`. */
   kernels: '@cairn-agent/tune',
 } as const
+
+/** Platforms with prebuilt kernels. */
+export const KERNEL_PLATFORMS = ['linux-x64', 'linux-arm64'] as const
+
+/**
+ * Whether a person has reserved the names at the registries. Until then the package with the commands does
+ * not depend on the packages of kernels, because anybody could publish them.
+ */
+export const ARE_RESERVED: boolean = false

@@ -168,6 +168,11 @@ const commands = {
     await ensureWebBuilt()
     return run('tooling/release/run.ts', ...args)
   },
+  /** Builds everything that is published and tries it as a user does: `-- WORD` for some checks. */
+  async 'release:check'(...args) {
+    await ensureWebBuilt()
+    return run('tooling/release/check.ts', ...args)
+  },
   /** Writes the version of a release to every file that contains it. */
   version: version => run('tooling/release/set-version.ts', version ?? ''),
   clean() {

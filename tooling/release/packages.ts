@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { NAMES } from '../names.ts'
+import { ARE_RESERVED, KERNEL_PLATFORMS, NAMES } from '../names.ts'
 import { VERSION } from '../version.ts'
 import { root } from '../workspace.ts'
 import { bundle, OPTIONAL_PACKAGES } from './bundle.ts'
@@ -19,7 +19,7 @@ type Manifest = {
 const manifestOf = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest
 
-const writeJson = (path: string, value: unknown): void =>
+export const writeJson = (path: string, value: unknown): void =>
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`)
 
 const ABOUT = { version: VERSION, license: 'Apache-2.0', type: 'module' }
@@ -64,6 +64,9 @@ function optionalDependencies(): Versions {
   const { dependencies: harness = {} } = manifestOf('agent/harness')
   return Object.fromEntries([
     ...Object.entries(pinned).filter(([name]) => name.startsWith('node-linux-')),
+    ...(ARE_RESERVED
+      ? KERNEL_PLATFORMS.map(platform => [`${NAMES.kernels}-${platform}`, VERSION] as const)
+      : []),
     ...OPTIONAL_PACKAGES.map(name => [name, harness[name] ?? missing(name)] as const),
   ])
 }
@@ -127,7 +130,8 @@ function exportOf(path: string): { types: string; default: string } {
   return { types: `${built}.d.ts`, default: `${built}.js` }
 }
 
-const filesBelow = (folder: string): string[] =>
+/** Paths of all files below a folder. */
+export const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))

@@ -4,6 +4,10 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../workspace.ts'
+import { KERNEL_PLATFORMS } from '../names.ts'
+import { VERSION } from '../version.ts'
+import { buildExecutable } from './executable.ts'
+import { buildKernels } from './kernels.ts'
 import { buildCommands, buildLibrary, pack } from './packages.ts'
 
 const out = join(root, 'out')
@@ -17,6 +21,23 @@ const PARTS: Record<string, () => Promise<string[]>> = {
     buildLibrary('protocol', join(folder, 'protocol'))
     buildLibrary('client', join(folder, 'client'))
     return ['commands', 'protocol', 'client'].map(name => join('npm', pack(join(folder, name), folder)))
+  },
+  async kernels() {
+    const folder = join(out, 'kernels')
+    const files: string[] = []
+    for (const platform of KERNEL_PLATFORMS) {
+      const target = join(folder, platform)
+      rmSync(target, { recursive: true, force: true })
+      await buildKernels(platform, target)
+      files.push(join('kernels', pack(target, folder)))
+    }
+    return files
+  },
+  async executable() {
+    const name = `cairn-${VERSION}-linux-x64`
+    const kernels = join(out, 'kernels/linux-x64')
+    await buildExecutable(join(out, 'executable', name), join(out, 'executable/build'), kernels)
+    return [join('executable', name)]
   },
 }
 

@@ -41,7 +41,7 @@ export type AddonParts = {
   isas: readonly Isa[]
 }
 
-const CPU_ADDON: AddonParts = {
+export const CPU_ADDON: AddonParts = {
   name: 'cairn_tune',
   folders: ['binding', 'core', 'cpu', 'generated'],
   files: [],
@@ -89,6 +89,9 @@ const listFolder = (folder: string, ending: RegExp) =>
   readdirSync(join(root, folder))
     .filter(name => ending.test(name))
     .map(name => join(folder, name))
+
+/** Identifies the sources of an addon, whatever compiles them. */
+export const sourcesHash = (parts: AddonParts): string => hashOf(parts.name, listSources(parts))
 
 function buildKey(compiler: Compiler, parts: AddonParts): string {
   const options = [compiler, process.platform, process.arch, parts.name, parts.isas, compileFlags, linkFlags]

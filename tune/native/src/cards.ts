@@ -1,8 +1,8 @@
 /** The addon that runs cards, and the list of cards of this machine. */
-import { createRequire } from 'node:module'
 import type { OpName } from '@cairn-tune/ops'
-import { DEVICE_ADDON, buildAddon } from './build.ts'
+import { DEVICE_ADDON } from './build.ts'
 import type { Handle } from './load.ts'
+import { findPrebuilt, openAddon } from './open-addon.ts'
 
 /** Properties that the driver reports for a card. */
 export type Card = {
@@ -64,8 +64,8 @@ let loading: Promise<DeviceAddon> | undefined
 
 /** The addon of this process. A failed build is tried again by the next caller. */
 export function loadDeviceAddon(log?: (line: string) => void): Promise<DeviceAddon> {
-  loading ??= buildAddon({ parts: DEVICE_ADDON, ...(log && { log }) })
-    .then(path => createRequire(import.meta.url)(path) as DeviceAddon)
+  loading ??= openAddon({ parts: DEVICE_ADDON, prebuilt: findPrebuilt(), ...(log && { log }) })
+    .then(({ addon }) => addon as DeviceAddon)
     .catch((error: unknown) => {
       loading = undefined
       throw error

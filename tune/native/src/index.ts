@@ -23,5 +23,5 @@ export {
 export { listCardOps, listCards, type Card } from './cards.ts'
 export { createCudaEngine, type CudaEngine, type CudaOptions } from './cuda-engine.ts'
 export { findNvcc, nvccCandidates } from './nvcc.ts'
-export { loadAddon, type Addon } from './load.ts'
+export { addonOrigin, loadAddon, type Addon } from './load.ts'
 export { forgetPages, mapFile, mapSpool } from './file-map.ts'

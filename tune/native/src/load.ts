@@ -1,6 +1,6 @@
 /** Loads the addon, after building it if needed. The only place that knows its untyped interface. */
-import { createRequire } from 'node:module'
-import { buildAddon } from './build.ts'
+import { CPU_ADDON } from './build.ts'
+import { findPrebuilt, openAddon } from './open-addon.ts'
 
 declare const kind: unique symbol
 /** An object owned by native code, freed with its last reference. */
@@ -60,12 +60,22 @@ export type Addon = {
   philox(counter: Uint32Array, key: Uint32Array, out: Uint32Array): void
 }
 
-let loading: Promise<Addon> | undefined
+let loading: Promise<{ addon: Addon; origin: string }> | undefined
 
 /** The addon of this process. A failed build is tried again by the next caller. */
-export function loadAddon(log?: (line: string) => void): Promise<Addon> {
-  loading ??= buildAddon(log ? { log } : {})
-    .then(path => createRequire(import.meta.url)(path) as Addon)
+export const loadAddon = async (log?: (line: string) => void): Promise<Addon> => (await load(log)).addon
+
+/** The file of the loaded addon, and the reason for choosing it. */
+export const addonOrigin = async (): Promise<string> => (await load()).origin
+
+function load(log?: (line: string) => void): Promise<{ addon: Addon; origin: string }> {
+  loading ??= openAddon({
+    parts: CPU_ADDON,
+    file: process.env.CAIRN_TUNE_ADDON,
+    prebuilt: findPrebuilt(),
+    ...(log && { log }),
+  })
+    .then(({ addon, origin }) => ({ addon: addon as Addon, origin }))
     .catch((error: unknown) => {
       loading = undefined
       throw error

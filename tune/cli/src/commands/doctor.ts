@@ -1,4 +1,4 @@
-import { createEngine, findNvcc, listCards, listIsas, nvccCandidates } from '@cairn-tune/native'
+import { addonOrigin, createEngine, findNvcc, listCards, listIsas, nvccCandidates } from '@cairn-tune/native'
 import { VERSION, bytesText, memoryBudget } from '@cairn-tune/train'
 import { hubCacheRoot } from '@cairn-tune/weights'
 import { defineCommand, table, type CommandIo } from '../command.ts'
@@ -17,6 +17,7 @@ export const doctor = defineCommand({
       'cairn-tune': VERSION,
       node: process.version,
       platform: `${process.platform} ${process.arch}`,
+      kernels: await addonOrigin(),
       'instruction sets': (await listIsas()).join(', '),
       used: engine.isa,
       threads: String(engine.threads),
