@@ -182,18 +182,19 @@ const theirs = readFileSync(at('peft/metrics.jsonl'), 'utf8')
 
 const questions = drawProblems(KIND, 'test', Number(values.questions))
 const server = await serveBase({ model, storage: 'bf16', threads })
-const measure = async (name: string): Promise<Measured> => {
-  const directory = at(`eval-${name}`)
-  await once(`eval-${name}/measured.json`, async () => {
+const measure = async (folder: string, name: string): Promise<Measured> => {
+  const directory = at(folder)
+  await once(`${folder}/measured.json`, async () => {
     mkdirSync(directory, { recursive: true })
     const asked = { url: server.url, name, questions, tokenizer, directory }
     writeFileSync(join(directory, 'measured.json'), JSON.stringify(await measureAnswers(asked)))
   })
   return JSON.parse(readFileSync(join(directory, 'measured.json'), 'utf8')) as Measured
 }
-const adapted = (name: string, path: string) => withAdapter(server.url, name, path, () => measure(name))
+const adapted = (name: string, path: string) =>
+  withAdapter(server.url, name, path, () => measure(`eval-${name}`, name))
 const rows: [string, Measured][] = [
-  ['untrained', await measure(model)],
+  ['untrained', await measure('eval-untrained', model)],
   ['Cairn Tune', await adapted('cairn', at('cairn/adapter'))],
   ['PEFT', await adapted('peft', at('peft'))],
 ]
