@@ -13,7 +13,7 @@ test('an invalid note is an error of the tool or is rejected with its reason, an
     [share(), 'notes'],
     [share(...Array.from({ length: 6 }, (_, at) => fact(`note ${at}`))), 'notes'],
     [share({ type: 'RUMOUR', content: 'x' }), 'FACT'],
-    [share(fact(7)), 'content'],
+    [share(fact({ text: 'x' })), 'content'],
     [share(fact('x'.repeat(4001))), 'content'],
     [share(fact('x', { ttl_s: -1 })), 'ttl_s'],
     [share(fact('x', { author: 'me' })), 'author'],
