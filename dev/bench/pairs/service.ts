@@ -8,7 +8,6 @@ import { pathToFileURL } from 'node:url'
 import type * as Log from '@cairn/log'
 import type * as Protocol from '@cairn/protocol'
 import type * as Api from '../../../agent/api/src/index.ts'
-import { openService } from '../../../agent/api/bench/open-service.ts'
 
 /** `indexed`: the search follows the log, as in a service. `url`: of a Postgres store, else embedded. */
 export type Start = { tree: string; dir: string; events: number; indexed: boolean; url?: string }
@@ -23,6 +22,8 @@ const { openPostgresStore, openSqliteStore } = await load<typeof Log>('log/src/i
 const { Config } = await load<typeof Protocol>('protocol/src/index.ts')
 const { createApi, mintUserToken } = await load<typeof Api>('api/src/index.ts')
 const { commitMessages } = await load<typeof import('../../../agent/api/bench/fill.ts')>('api/bench/fill.ts')
+const { openService } =
+  await load<typeof import('../../../agent/api/bench/open-service.ts')>('api/bench/open-service.ts')
 
 const store = await (url === undefined
   ? openSqliteStore({ dir: join(dir, 'store') })
