@@ -17,8 +17,8 @@ export async function startSession(page: Page, loginUrl: string): Promise<string
 }
 
 /**
- * Waits until the page's event count equals that of the log, including events that arrive meanwhile. Chunks
- * of answers are folded.
+ * Waits until the page's event count equals that of the log, including events that arrive during the wait.
+ * Chunks of answers are folded.
  */
 export async function untilCounted(page: Page, client: CairnClient, id: string): Promise<void> {
   await expect

@@ -50,12 +50,12 @@ const PARAMS = ['param', 'field']
 export function readErrorBody(body: unknown): ErrorBody {
   const { texts, kinds, params, waits } = findIn(body)
   const message = texts.join(': ') || asText(body)
-  const told = [...waits, ...texts.flatMap(waitInText)]
+  const waitsMs = [...waits, ...texts.flatMap(waitInText)]
   return {
     message: message.slice(0, MAX_MESSAGE_CHARS),
     kinds: [...new Set(kinds)],
     param: params[0] ?? null,
-    retryAfterMs: told.length === 0 ? null : Math.max(...told),
+    retryAfterMs: waitsMs.length === 0 ? null : Math.max(...waitsMs),
   }
 }
 

@@ -112,7 +112,7 @@ export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
     : category === 'rate_limit' && !retryable
       ? ' (check the credit and the limits of the account)'
       : (HINTS[category] ?? '')
-  const told = headers ? retryAfterMs(headers, site.now()) : null
+  const headerWaitMs = headers ? retryAfterMs(headers, site.now()) : null
   return new ModelError(
     category,
     say(site, `${status ?? 'mid-answer'}: ${message === '' ? 'no reason given' : message}${hint}`),
@@ -120,7 +120,7 @@ export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
       retryable,
       unexplained,
       refusal: { kinds, message, param },
-      retryAfterMs: told ?? failure.retryAfterMs ?? null,
+      retryAfterMs: headerWaitMs ?? failure.retryAfterMs ?? null,
       cause: failure.cause,
     },
   )
