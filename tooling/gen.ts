@@ -3,12 +3,15 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generated as fromApi } from '@cairn/api/generate'
+import { generated as fromCompat } from '@cairn/compat/generate'
 import { generated as fromProtocol } from '@cairn/protocol/generate'
 import { generated as fromOps } from '@cairn-tune/ops/generate'
 import { generated as fromServing } from '@cairn-tune/serve/generate'
 import { generated as fromTraining } from '@cairn-tune/train/generate'
+import { commandsPage } from './commands-page.ts'
 import { foldVersionModule } from './fold-version.ts'
 import { promisesPage } from './promises.ts'
+import { type OpenApi, pythonClient } from './python-client.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
@@ -25,12 +28,16 @@ function write(files: Record<string, string>): void {
   }
 }
 
+const api = await fromApi()
 write({
   ...(await fromProtocol()),
-  ...(await fromApi()),
+  ...api,
+  ...(await fromCompat()),
+  ...pythonClient(JSON.parse(api['docs/openapi.json'] ?? '') as OpenApi),
   ...(await fromOps()),
   ...(await fromTraining()),
   ...(await fromServing()),
+  'docs/commands.md': commandsPage(),
   'docs/promises.md': promisesPage(),
 })
 // The fold imports generated modules, so its version is computed once they are written.

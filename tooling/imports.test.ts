@@ -33,6 +33,7 @@ const agentArrows: Record<string, readonly string[]> = {
   harness: ['protocol', 'log', 'state', 'sessions', 'workspace', 'models', 'sandbox', 'tooling'],
   api: ['protocol', 'log', 'state', 'sessions', 'workspace'],
   channels: ['protocol', 'log', 'state', 'sessions', 'workspace', 'tooling'],
+  compat: ['protocol', 'log', 'state', 'sessions'],
   client: ['protocol'],
   web: ['protocol', 'client', 'state'],
   app: [
@@ -49,6 +50,7 @@ const agentArrows: Record<string, readonly string[]> = {
     'api',
     'channels',
     'client',
+    'compat',
     'tooling',
   ],
 }
@@ -256,6 +258,7 @@ const opensByPath: Record<string, string> = {
   'agent/sandbox/src/policy-proxy.ts': 'the sockets of boxes, in a temporary folder of its own',
   'agent/sandbox/src/processes.ts': 'processes in /proc',
   'agent/sandbox/src/service-folder.ts': 'the temporary folder of the service; processes in /proc',
+  'agent/sandbox/src/temporary-folder.ts': 'new folders in the system’s folder for temporary files',
   'agent/sandbox/src/program.ts': 'programs in PATH',
   'agent/sandbox/src/unsandboxed.ts': 'the own control group in /proc',
   'agent/sandbox/src/watchdog.ts': 'processes in /proc',

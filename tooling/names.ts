@@ -6,10 +6,13 @@ export const NAMES = {
   protocol: '@cairn-agent/protocol',
   /** Followed by the platform: `-linux-x64`. */
   kernels: '@cairn-agent/tune',
+  /** The container image. The other ones add what they contain: `-browser`, `-tune`. */
+  image: 'cairn',
 } as const
 
-/** Platforms with prebuilt kernels. */
-export const KERNEL_PLATFORMS = ['linux-x64', 'linux-arm64'] as const
+/** Platforms with prebuilt kernels and an executable. */
+export const PLATFORMS = ['linux-x64', 'linux-arm64'] as const
+export type Platform = (typeof PLATFORMS)[number]
 
 /**
  * Whether a person has reserved the names at the registries. Until then the package with the commands does

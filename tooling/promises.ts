@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { tableCell } from '@cairn/protocol/generate'
 import { parseSync } from 'vite'
 import { listPaths, root, type SourceFile } from './workspace.ts'
 
@@ -131,9 +132,8 @@ function compareClauses(one: TestPromise, other: TestPromise): number {
   )
 }
 
-const cell = (text: string): string => text.replaceAll('|', String.raw`\|`)
 const row = ({ text, clauses, file, title }: TestPromise): string =>
-  `| ${cell(text)} | ${clauses.join(', ')} | \`${file}\`: ${cell(title)} |`
+  `| ${tableCell(text)} | ${clauses.join(', ')} | \`${file}\`: ${tableCell(title)} |`
 
 /** The page: a table for each section of the contract that has promises. */
 export function composePage(promises: TestPromise[], contract: string): string {

@@ -10,9 +10,17 @@ import { listPaths, root } from './workspace.ts'
 const MAX_COLUMNS = 110
 
 /** Pages that `npm run gen` writes. */
-const GENERATED = ['events', 'promises', 'tune/ops', 'tune/config', 'tune/recipes', 'tune/parameters'].map(
-  name => `docs/${name}.md`,
-)
+const GENERATED = [
+  'commands',
+  'configuration',
+  'events',
+  'http-api',
+  'promises',
+  'tune/ops',
+  'tune/config',
+  'tune/recipes',
+  'tune/parameters',
+].map(name => `docs/${name}.md`)
 
 /** Code and links are not broken: their spaces do not count. */
 const solid = (line: string): string =>

@@ -41,7 +41,8 @@ async function typecheck() {
   const tsc = 'node_modules/typescript/bin/tsc'
   const node = await run(tsc, '--noEmit', '-p', 'tsconfig.json')
   const browser = await run(tsc, '--noEmit', '-p', 'agent/web/tsconfig.json')
-  return node || browser
+  const examples = await run(tsc, '--noEmit', '-p', 'examples/tsconfig.json')
+  return node || browser || examples
 }
 
 const lint = (...args) => run('node_modules/oxlint/bin/oxlint', '--deny-warnings', ...args)
@@ -172,6 +173,16 @@ const commands = {
   async 'release:check'(...args) {
     await ensureWebBuilt()
     return run('tooling/release/check.ts', ...args)
+  },
+  /** Upgrades an earlier program to this tree and back, under load: `-- --from COMMIT`. */
+  async 'rehearse:upgrade'(...args) {
+    await ensureWebBuilt()
+    return run('dev/upgrade/rehearse.ts', ...args)
+  },
+  /** Builds the site of docs/ into out/site: `-- --serve` shows it, `-- --run-blocks` runs its commands. */
+  async site(...args) {
+    if (args.includes('--run-blocks')) await ensureWebBuilt()
+    return run('tooling/site/run.ts', ...args)
   },
   /** Writes the version of a release to every file that contains it. */
   version: version => run('tooling/release/set-version.ts', version ?? ''),

@@ -38,9 +38,14 @@ const FAULTS_OF_PACKAGES = [
 ]
 
 /** Long walks through the whole page: `CAIRN_TESTS=all npm test`. */
-const TOURS = ['axe-tour', 'keyboard-tour', 'security/no-sandbox-tour', 'spoken-tour', 'state-walks'].map(
-  name => `agent/app/e2e/${name}.test.ts`,
-)
+const TOURS = [
+  'axe-tour',
+  'keyboard-tour',
+  'layout-tour',
+  'security/no-sandbox-tour',
+  'spoken-tour',
+  'state-walks',
+].map(name => `agent/app/e2e/${name}.test.ts`)
 
 export type TestGroups = Record<'e2e' | 'pages' | 'faults' | 'tours', string[]>
 

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiError, type CairnClient, ConnectionError, createClient } from '@cairn/client'
+import { createClient } from '@cairn/client'
 import { openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { asError, decodeEvent, type SessionEvent } from '@cairn/protocol'
@@ -17,6 +17,7 @@ import { checkHistory, checkTree } from '@cairn/verify'
 import { stringify } from 'yaml'
 import { localToken } from '../../agent/app/src/local/local-admin.ts'
 import { startFleet } from './fleet.ts'
+import { createInsist } from './insist.ts'
 import { seeded } from '../../agent/app/e2e/seeded.ts'
 
 const MINUTES = Number(process.argv[2] ?? 10)
@@ -66,28 +67,16 @@ const fleet = await startFleet(dir, {
   LOG_LEVEL: 'info',
 })
 const random = seeded(SEED)
-const clients = fleet.urls.map(baseUrl =>
-  createClient({ baseUrl, token: () => localToken(dataDir), backoff: { baseMs: 100, maxMs: 1000 } }),
-)
+const { insist } = createInsist({
+  clients: fleet.urls.map(baseUrl =>
+    createClient({ baseUrl, token: () => localToken(dataDir), backoff: { baseMs: 100, maxMs: 1000 } }),
+  ),
+  random,
+  patienceMs: PATIENCE_MS,
+  onRetry: () => void (counts.retries += 1),
+})
 const trees: string[] = []
 const problems: string[] = []
-
-/**
- * Sends the same request to one replica after the other until one answers. The idempotency key makes it one
- * request.
- */
-async function insist<T>(ask: (client: CairnClient) => Promise<T>): Promise<T> {
-  for (const deadline = Date.now() + PATIENCE_MS; ;) {
-    try {
-      return await ask(clients[Math.floor(random() * clients.length)]!)
-    } catch (error) {
-      const passes = error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
-      if (!passes || Date.now() > deadline) throw error
-      counts.retries += 1
-      await delay(100 + random() * 400)
-    }
-  }
-}
 
 async function growTree(): Promise<void> {
   const [key, messageKey] = [randomUUID(), randomUUID()]

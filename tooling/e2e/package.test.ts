@@ -25,7 +25,7 @@ const withoutHashes = (path: string): string =>
   path.replace(/chunk-[A-Z0-9]+\.mjs$/, 'chunk-*.mjs').replace(/^(agent\/web\/assets\/).*(\.\w+)$/, '$1*$2')
 
 test('contains exactly the listed files', async () => {
-  const list = [...new Set(files().map(withoutHashes))]
+  const list = [...new Set(files().map(withoutHashes))].toSorted()
   await expect(`${list.join('\n')}\n`).toMatchFileSnapshot('package-files.txt')
 })
 

@@ -13,15 +13,30 @@ import { root } from '../workspace.ts'
 /** Why a check cannot run on this machine. */
 export class NotRun extends Error {}
 
+export function requireTool(name: string): void {
+  if (spawnSync(name, ['--version'], { stdio: 'ignore' }).error !== undefined)
+    throw new NotRun(`${name} is not installed`)
+}
+
 /** A command that takes longer hangs. */
 const TIMEOUT_MS = 600_000
 const PINNED = '24'
 
+const REGISTRY = /^npm_config_(?:registry|cafile|cache|proxy|https_proxy|noproxy)$/i
+
 /** npm reaches its registry with the settings of this machine. Nothing else gets these variables. */
-const ofNpm = Object.entries(process.env).filter(
-  ([name]) =>
-    !/^npm_/i.test(name) || /^npm_config_(?:registry|cafile|cache|proxy|https_proxy|noproxy)$/i.test(name),
-)
+const ofNpm = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || REGISTRY.test(name))
+
+/** The variables by which npm reaches its registry, for an environment that has no others of this machine. */
+export const npmVariables = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value !== undefined &&
+      (REGISTRY.test(name) || /^(?:NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i.test(name))
+        ? [[name, value]]
+        : [],
+    ),
+  )
 
 function npmScript(name: 'npm' | 'npx'): string {
   const globals = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim()
@@ -75,6 +90,13 @@ export const runAs = ({ folder, env }: User, command: readonly [string, ...strin
     maxBuffer: 64 * 2 ** 20,
   })
 
+export const MESSAGE = 'Hello'
+
+/** Throws unless the text has the answer of the demo model to the message. */
+export function checkAnswer(text: string): void {
+  if (!text.includes(`You wrote "${MESSAGE}".`)) throw new Error(`unexpected answer: ${text}`)
+}
+
 /** Starts the service, sends a message and stops the service, which must end by itself. */
 export async function answerMessage(user: User, cairn: readonly [string, ...string[]]): Promise<void> {
   const { folder, env } = user
@@ -90,17 +112,18 @@ export async function answerMessage(user: User, cairn: readonly [string, ...stri
     const lines = createInterface(child.stdout)
     const [line] = (await once(lines, 'line', { signal: AbortSignal.timeout(TIMEOUT_MS) })) as [string]
     const { url } = JSON.parse(line) as { url: string }
-    const answer = runAs(user, [...cairn, 'send', '--url', url, 'Hello'])
-    if (!answer.includes('You wrote "Hello".')) throw new Error(`unexpected answer: ${answer}`)
+    checkAnswer(runAs(user, [...cairn, 'send', '--url', url, MESSAGE]))
   } finally {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM')
     await ended
   }
 }
 
-/** The time since `from` and the load of the machine. Throws if it is too long, unless the machine is busy. */
-export function withinSeconds(from: number, max: number): string {
-  const seconds = (performance.now() - from) / 1000
+/** The time since `from` and the load of the machine. Throws if it is too long on a quiet machine. */
+export const withinSeconds = (from: number, max: number): string =>
+  limitSeconds((performance.now() - from) / 1000, max)
+
+export function limitSeconds(seconds: number, max: number): string {
   const load = loadavg()[0] ?? 0
   const text = `${seconds.toFixed(1)} s of at most ${max} s, load ${load.toFixed(1)}`
   if (seconds > max && load < availableParallelism()) throw new Error(`too slow: ${text}`)

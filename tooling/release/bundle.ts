@@ -21,7 +21,7 @@ const ABSENT = ['pg-native', 'bufferutil', 'utf-8-validate', 'zlib-sync']
 /** Parts of a folder that belong to a bundle, where that is not the whole folder. */
 const FOLDER_PARTS: Record<string, readonly string[]> = {
   // The sources of the kernels, for machines without a prebuilt addon.
-  'tune/native': ['binding', 'core', 'cpu', 'cuda', 'device', 'generated'],
+  'tune/native': ['binding', 'collectives', 'core', 'cpu', 'cuda', 'device', 'generated'],
 }
 
 /** Modules that packages do not contain, and what replaces them. */

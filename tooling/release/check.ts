@@ -2,22 +2,27 @@
  * `npm run release:check`: builds each artifact, tries it as a user does, and prints one table. A check that
  * this machine cannot run is named with its reason. Arguments name the checks to run.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
-import { KERNEL_PLATFORMS, NAMES } from '../names.ts'
+import { NAMES, type Platform, PLATFORMS } from '../names.ts'
 import { VERSION } from '../version.ts'
 import { root } from '../workspace.ts'
-import { answerMessage, createUser, install, NotRun, runAs, withinSeconds } from './as-user.ts'
-import { buildExecutable } from './executable.ts'
+import { answerMessage, createUser, install, NotRun, requireTool, runAs, withinSeconds } from './as-user.ts'
+import { executableChecks } from './check-executable.ts'
+import { imageChecks } from './check-image.ts'
+import { libraryChecks } from './check-libraries.ts'
+import type { Check, Checks } from './checks.ts'
+import { pythonChecks } from './check-python.ts'
+import { DEPLOY_CHECKS } from './deploy-checks.ts'
 import { buildKernels, compilerOf } from './kernels.ts'
 import { buildCommands, buildLibrary, pack } from './packages.ts'
+import { SITE_CHECKS } from './site-checks.ts'
+import { UPGRADE_CHECKS } from './upgrade-checks.ts'
 
 /** Seconds from an empty folder to the first answer. */
 const INSTALL_MAX_S = 20
-const EXECUTABLE_MAX_S = 10
 const DEMO_MAX_S = 300
 /** Major versions of Node. With 20 the commands use the pinned one. */
 const NODES = ['24', '26', '20']
@@ -26,13 +31,10 @@ const work = mkdtempSync(join(tmpdir(), 'cairn-release-'))
 const out = join(root, 'out')
 const tarball = (name: string): string => `${name.replace('@', '').replace('/', '-')}-${VERSION}.tgz`
 const commands = join(out, 'npm', tarball(NAMES.commands))
-const kernels = join(out, 'kernels/linux-x64')
 const kernelsFile = join(out, 'kernels', tarball(`${NAMES.kernels}-linux-x64`))
-const executable = join(out, 'executable', `cairn-${VERSION}-linux-x64`)
+const folders = { work, out }
 
-type Check = () => string | Promise<string>
-
-const CHECKS: Record<string, Check> = {
+const CHECKS: Checks = {
   async 'npm packages'() {
     const builds: string[] = []
     for (const place of [join(work, 'npm'), join(out, 'npm')]) {
@@ -45,9 +47,7 @@ const CHECKS: Record<string, Check> = {
     if (builds[0] !== builds[1]) throw new Error('two builds differ')
     return 'two builds have the same bytes'
   },
-  ...Object.fromEntries(
-    KERNEL_PLATFORMS.map(platform => [`kernels for ${platform}`, () => packKernels(platform)]),
-  ),
+  ...Object.fromEntries(PLATFORMS.map(platform => [`kernels for ${platform}`, () => packKernels(platform)])),
   ...Object.fromEntries(NODES.map(version => [`first answer on Node ${version}`, () => tryPackage(version)])),
   'demo of cairn-tune'() {
     if (!existsSync(kernelsFile)) throw new NotRun('there are no prebuilt kernels for linux-x64')
@@ -57,51 +57,19 @@ const CHECKS: Record<string, Check> = {
     runAs(user, ['npx', 'cairn-tune', 'demo', '--quick'])
     return withinSeconds(from, DEMO_MAX_S)
   },
-  async 'executable for linux-x64'() {
-    requireTool('strip')
-    await buildExecutable(executable, join(out, 'executable/build'), kernels)
-    const folder = mkdtempSync(join(work, 'executable-'))
-    const from = performance.now()
-    await answerMessage({ folder, env: { HOME: folder } }, [executable])
-    return withinSeconds(from, EXECUTABLE_MAX_S)
-  },
-  'libraries in a program'() {
-    const user = createUser('24', work)
-    install(
-      user,
-      [NAMES.protocol, NAMES.client].map(name => join(out, 'npm', tarball(name))),
-    )
-    writeFileSync(
-      join(user.folder, 'program.mts'),
-      `import { createClient, type CairnClient } from '${NAMES.client}'\n` +
-        `import { EVENTS } from '${NAMES.protocol}'\n` +
-        "export const client: CairnClient = createClient({ baseUrl: 'http://127.0.0.1:1', token: 'none' })\n" +
-        'console.log(`${Object.keys(EVENTS).length} event types`)\n',
-    )
-    const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    const flags = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'esnext,dom']
-    execFileSync(process.execPath, [tsc, ...flags, 'program.mts'], { cwd: user.folder, stdio: 'pipe' })
-    return `compiled; ${runAs(user, ['node', 'program.mjs']).trim()}`
-  },
-  // These parts of a release are not in the repository yet.
-  ...Object.fromEntries(
-    ['executable for linux-arm64', 'image', 'chart', 'Python client', 'upgrade from the last release'].map(
-      name => [
-        name,
-        () => {
-          throw new NotRun('not built yet')
-        },
-      ],
-    ),
+  ...executableChecks(folders),
+  ...libraryChecks(
+    folders,
+    [NAMES.protocol, NAMES.client].map(name => join(out, 'npm', tarball(name))),
   ),
+  ...imageChecks(folders),
+  ...DEPLOY_CHECKS,
+  ...UPGRADE_CHECKS,
+  ...SITE_CHECKS,
+  ...pythonChecks(folders),
 }
 
-function requireTool(name: string): void {
-  if (spawnSync(name, ['--version'], { stdio: 'ignore' }).error !== undefined)
-    throw new NotRun(`${name} is not installed`)
-}
-
-async function packKernels(platform: (typeof KERNEL_PLATFORMS)[number]): Promise<string> {
+async function packKernels(platform: Platform): Promise<string> {
   for (const name of [compilerOf(platform), 'readelf']) requireTool(name)
   const folder = join(out, 'kernels', platform)
   await buildKernels(platform, folder)
@@ -128,9 +96,10 @@ async function runCheck(name: string, check: Check): Promise<Row> {
 }
 
 const wanted = process.argv.slice(2)
-const chosen = Object.entries(CHECKS).filter(
-  ([name]) => wanted.length === 0 || wanted.some(word => name.includes(word)),
-)
+/** A word chooses the check of that name, else each check whose name contains it. */
+const isChosen = (name: string): boolean =>
+  wanted.some(word => (Object.hasOwn(CHECKS, word) ? name === word : name.includes(word)))
+const chosen = Object.entries(CHECKS).filter(([name]) => wanted.length === 0 || isChosen(name))
 if (chosen.length === 0)
   throw new Error(`No check is named "${wanted.join(' ')}". There are: ${Object.keys(CHECKS).join(', ')}`)
 mkdirSync(out, { recursive: true })

@@ -15,8 +15,12 @@ const FILES: Record<string, string> = {
   'tune/main.mjs': "process.stdout.write(`tune ${process.argv.slice(2).join(' ')}`)",
 }
 
-/** Replaces node:sea. KILL_AT names a file at which the process kills itself. */
+/**
+ * Replaces node:sea. KILL_AT names a file at which the process kills itself, SECOND_AT one at which a second
+ * process starts and ends.
+ */
 const STUB = `
+const { spawnSync } = require('node:child_process')
 const Module = require('node:module')
 const files = ${JSON.stringify(FILES)}
 const list = Object.entries(files).map(([path, text]) => [path, text.length])
@@ -24,6 +28,11 @@ const sea = {
   getAsset: () => JSON.stringify({ hash: '${HASH}', files: list }),
   getRawAsset(path) {
     if (process.env.KILL_AT === path) process.kill(process.pid, 'SIGKILL')
+    if (process.env.SECOND_AT === path) {
+      const { SECOND_AT, ...env } = process.env
+      const { stdout } = spawnSync(process.execPath, [...process.execArgv, process.argv[1], 'second'], { env })
+      process.stdout.write(stdout + ', ')
+    }
     return new TextEncoder().encode(files[path]).buffer
   },
 }
@@ -63,6 +72,11 @@ test('a process that is killed while it unpacks leaves no half folder, and the n
   expect(start([], { KILL_AT: 'agent/text.sql' }).signal).toBe('SIGKILL')
   expect(unpacked()).toEqual([expect.stringMatching(new RegExp(`^${HASH}\\.unpacking-\\d+$`))])
   expect(start(['help']).stdout).toBe('agent help')
+  expect(unpacked()).toEqual([HASH])
+})
+
+test('two processes that unpack at the same time both run, and leave one folder', () => {
+  expect(start(['first'], { SECOND_AT: 'agent/text.sql' }).stdout).toBe('agent second, agent first')
   expect(unpacked()).toEqual([HASH])
 })
 

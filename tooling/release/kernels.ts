@@ -2,15 +2,13 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildAddon, CPU_ADDON, DEVICE_ADDON, sourcesHash } from '@cairn-tune/native/build'
+import { ADDONS, buildAddon, sourcesHash } from '@cairn-tune/native/build'
 import { findCompiler } from '@cairn-tune/native/compiler'
 import { isasOf } from '@cairn-tune/native/isas'
-import { type KERNEL_PLATFORMS, NAMES } from '../names.ts'
+import { NAMES, type Platform } from '../names.ts'
 import { VERSION } from '../version.ts'
 import { root } from '../workspace.ts'
 import { writeJson } from './packages.ts'
-
-type Platform = (typeof KERNEL_PLATFORMS)[number]
 
 /** Debian's cross compiler, where the machine has another architecture. */
 const TOOLS: Record<Platform, { arch: NodeJS.Architecture; prefix: string }> = {
@@ -23,13 +21,13 @@ export const compilerOf = (platform: Platform): string => `${TOOLS[platform].pre
 /** What a machine must have at least: Debian 12, Ubuntu 22.04, Fedora 36. */
 const FLOORS: Record<string, string> = { GLIBC: '2.35', GLIBCXX: '3.4.30', CXXABI: '1.3.13' }
 
-/** Compiles both addons into the package of a platform. Throws if the compiler is not installed. */
+/** Compiles all addons into the package of a platform. Throws if the compiler is not installed. */
 export async function buildKernels(platform: Platform, folder: string): Promise<void> {
   const { arch, prefix } = TOOLS[platform]
   const compiler = findCompiler([compilerOf(platform)])
   mkdirSync(folder, { recursive: true })
   const sources: Record<string, string> = {}
-  for (const addon of [CPU_ADDON, DEVICE_ADDON]) {
+  for (const addon of ADDONS) {
     const isas = addon.isas.length === 0 ? [] : isasOf(arch)
     const parts = { ...addon, isas }
     const built = await buildAddon({

@@ -3,11 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { ARE_RESERVED, KERNEL_PLATFORMS, NAMES } from '../names.ts'
+import { ARE_RESERVED, PLATFORMS, NAMES } from '../names.ts'
 import { VERSION } from '../version.ts'
 import { root } from '../workspace.ts'
 import { bundle, OPTIONAL_PACKAGES } from './bundle.ts'
 import { licensesOf, licensesOfPage, noticesText } from './notices.ts'
+import { packWithNpm } from './npm.ts'
 
 type Versions = Record<string, string>
 type Manifest = {
@@ -64,9 +65,7 @@ function optionalDependencies(): Versions {
   const { dependencies: harness = {} } = manifestOf('agent/harness')
   return Object.fromEntries([
     ...Object.entries(pinned).filter(([name]) => name.startsWith('node-linux-')),
-    ...(ARE_RESERVED
-      ? KERNEL_PLATFORMS.map(platform => [`${NAMES.kernels}-${platform}`, VERSION] as const)
-      : []),
+    ...(ARE_RESERVED ? PLATFORMS.map(platform => [`${NAMES.kernels}-${platform}`, VERSION] as const) : []),
     ...OPTIONAL_PACKAGES.map(name => [name, harness[name] ?? missing(name)] as const),
   ])
 }
@@ -142,18 +141,5 @@ export const filesBelow = (folder: string): string[] =>
  */
 export function pack(folder: string, to: string): string {
   mkdirSync(to, { recursive: true })
-  const npm = process.env['npm_execpath']
-  const [command, args] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
-  const text = execFileSync(
-    command,
-    [...args, 'pack', '--json', '--ignore-scripts', '--pack-destination', to],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  const [packed] = Object.values(JSON.parse(text) as Record<string, { filename: string }>)
-  if (packed === undefined) throw new Error(`[packages] npm pack reported no tarball for ${folder}`)
-  return packed.filename
+  return packWithNpm([], to, folder)
 }

@@ -36,6 +36,9 @@ function copyOfFiles(): string {
     'docs/contract.md',
     'docs/events.md',
     'docs/openapi.json',
+    'clients/python/pyproject.toml',
+    'deploy/helm/cairn/Chart.yaml',
+    'deploy/helm/golden/default.yaml',
   ]) {
     mkdirSync(join(folder, dirname(path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))
@@ -50,6 +53,9 @@ test('writes the version to every file and moves the lines of the changelog', ()
   expect(changedContract(folder)).toHaveLength(3)
   setVersion(folder, '0.7.1', '2026-01-02')
   expect(new Set(Object.values(statedVersions(folder)))).toEqual(new Set(['0.7.1']))
+  const manifests = readFileSync(join(folder, 'deploy/helm/golden/default.yaml'), 'utf8')
+  for (const words of ['image: cairn:0.7.1', 'chart: cairn-0.7.1', 'version: 0.7.1', '0.0.0.0/0'])
+    expect(manifests).toContain(words)
   const text = readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')
   expect(text).toContain('## Unreleased\n\n## 0.7.1 - 2026-01-02\n\n### Added\n\n- A line.')
   expect(newestRelease(text)).toBe('0.7.1')

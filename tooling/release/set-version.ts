@@ -3,13 +3,17 @@
  * in the changelog under it, and records the contract that it releases.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../workspace.ts'
 
 /** Documents that programs depend on. A change after a release needs a line in the changelog. */
 const CONTRACT = ['docs/contract.md', 'docs/events.md', 'docs/openapi.json']
 const RECORD = 'tooling/release/released-contract.json'
+const HELM = 'deploy/helm'
+const PYPROJECT = 'clients/python/pyproject.toml'
+const VERSION_IN_MANIFEST =
+  /(?<=helm\.sh\/chart: cairn-|app\.kubernetes\.io\/version: |image: cairn:)\d+\.\d+\.\d+/g
 
 /** The version as each file states it. */
 export function statedVersions(folder: string): Record<string, string | undefined> {
@@ -23,6 +27,9 @@ export function statedVersions(folder: string): Record<string, string | undefine
     'package-lock.json': lock.version,
     'package-lock.json, packages': lock.packages['']?.version,
     'tooling/version.ts': /VERSION = '(.+)'/.exec(read('tooling/version.ts'))?.[1],
+    'pyproject.toml': /^version = "(.+)"$/m.exec(read(PYPROJECT))?.[1],
+    'Chart.yaml': /^version: (.+)$/m.exec(read(`${HELM}/cairn/Chart.yaml`))?.[1],
+    'Chart.yaml, appVersion': /^appVersion: "(.+)"$/m.exec(read(`${HELM}/cairn/Chart.yaml`))?.[1],
   }
 }
 
@@ -81,6 +88,15 @@ export function setVersion(folder: string, version: string, date: string): void 
     return text.replaceAll(/"version": ".+"/g, found => (count++ < 2 ? `"version": "${version}"` : found))
   })
   edit('tooling/version.ts', text => text.replace(/VERSION = '.+'/, `VERSION = '${version}'`))
+  edit(PYPROJECT, text => text.replace(/^version = ".+"/m, `version = "${version}"`))
+  edit(`${HELM}/cairn/Chart.yaml`, text =>
+    text
+      .replace(/^version: .+/m, `version: ${version}`)
+      .replace(/^appVersion: .+/m, `appVersion: "${version}"`),
+  )
+  // The recorded manifests of the chart contain its version in labels and the name of the image.
+  for (const name of readdirSync(join(folder, HELM, 'golden')))
+    edit(`${HELM}/golden/${name}`, text => text.replaceAll(VERSION_IN_MANIFEST, version))
   writeFileSync(join(folder, RECORD), `${JSON.stringify(contractHashes(folder), null, 2)}\n`)
 }
 

@@ -17,19 +17,20 @@ const under =
  * `tooling/` has no row: its tests always run.
  */
 export const SUITES = {
-  agent: { unaffected: under('tune/', 'docs/tune/', 'dev/') },
+  agent: { unaffected: under('tune/', 'docs/tune/', 'dev/', 'deploy/') },
   tune: {
     unaffected: path =>
-      under('agent/', 'docs/', 'dev/', 'examples/')(path) && !under('docs/tune/', 'dev/emulator/')(path),
+      under('agent/', 'docs/', 'dev/', 'examples/', 'deploy/')(path) &&
+      !under('docs/tune/', 'dev/emulator/')(path),
   },
   faults: {
     unaffected: path =>
-      under('tune/', 'docs/', 'dev/', 'examples/', 'agent/web/')(path) ||
+      under('tune/', 'docs/', 'dev/', 'examples/', 'deploy/', 'agent/web/')(path) ||
       /^agent\/[^/]+\/(src|test)\/.*\.test\.tsx?$/.test(path),
   },
   cuda: {
     unaffected: path =>
-      under('agent/', 'docs/', 'examples/')(path) ||
+      under('agent/', 'docs/', 'examples/', 'deploy/')(path) ||
       (under('tune/', 'dev/')(path) &&
         !under(
           'tune/native/cuda/',

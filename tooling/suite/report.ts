@@ -13,8 +13,11 @@ import { followProcesses, listProcesses, NO_WORK, ticksOf } from './own-work.ts'
 /** On a machine as fast as the reference (machine-speed.ts). */
 const SUITE_MAX_S = 600
 const FILE_MAX_S = 60
-/** A run fails above this share of the budget: runs of one commit differ by 5 %, and samples differ. */
-const TOLERANCE = 1.1
+/**
+ * A run fails above this share of the budget. Samples differ, and the measure of a machine is rough: machines
+ * that measured the same have differed by 15 %.
+ */
+const TOLERANCE = 1.25
 const SHOWN = 20
 /** Beside more than this share of other work, durations say nothing about the suite. */
 const OTHER_WORK_MAX = 0.05
@@ -48,6 +51,8 @@ export default class SuiteReport implements Reporter {
       }))
       .toSorted((a, b) => b.seconds - a.seconds)
     const total = (performance.now() - this.#started) / 1000
+    // Other guests of the host can slow this machine down between the start and the end.
+    this.#slowness = Math.max(this.#slowness, slowness())
     const other = this.#otherWork?.end() ?? 0
     const everyCase = process.env['CAIRN_TESTS'] === 'all'
     if (process.env['UPDATE_DURATIONS'] === '1') {
@@ -76,7 +81,12 @@ export default class SuiteReport implements Reporter {
     if (complaints.length === 0 || everyCase) return
     console.log(complaints.join('\n'))
     if (other > OTHER_WORK_MAX) console.log('Other programs used the machine: the budget is not judged.')
-    else if (process.env['CAIRN_BUDGET'] === 'strict' && isFarOver) process.exitCode = 1
+    else if (process.env['CAIRN_BUDGET'] === 'strict' && isFarOver) {
+      process.exitCode = 1
+      // .ci/run repeats it beside the counts, where no test says why the suite failed.
+      const report = process.env['CAIRN_TEST_REPORT']
+      if (report !== undefined) writeFileSync(`${report}.over-budget`, `${complaints.join('\n')}\n`)
+    }
   }
 }
 

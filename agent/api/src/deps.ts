@@ -14,8 +14,11 @@ import type { Tuning } from './tuning.ts'
 import type { Readiness } from './site/readiness.ts'
 import type { HarnessStats, Metrics } from './site/metrics.ts'
 import type { LiveBrowsers } from './live-browsers.ts'
+import type { McpAccounts } from './mcp-accounts.ts'
 import type { LiveTickets } from './live-tickets.ts'
+import type { Settings } from './settings.ts'
 import type { SessionGuard } from './session-guard.ts'
+import type { SpanFolds } from './span-folds.ts'
 import type { SessionChanges } from './sse/session-changes.ts'
 import type { Streams } from './sse/streams.ts'
 import type { Mount } from './http/mounts.ts'
@@ -47,6 +50,10 @@ export type ApiDeps = {
   connections?: Pick<ConnectionDeps, 'sealing' | 'urlProblem'>
   /** Encryption and URL checks for notification settings; absent if this process does not offer them. */
   notices?: Pick<NotificationDeps, 'sealing' | 'urlProblem'>
+  /** Accounts at MCP servers; absent: no server of the configuration has `auth`. */
+  mcp?: McpAccounts
+  /** The settings that administrators change while the service runs; absent: this process has none. */
+  settings?: Settings
   /** Handlers of other packages under their own path prefixes. */
   mounts?: readonly Mount[]
   /** Folder of the built web UI. */
@@ -65,6 +72,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   hashQueue: HashQueue
   clientAddress: ClientAddress
   guard: SessionGuard
+  spans: SpanFolds
   streams: Streams
   sessionChanges: SessionChanges
   liveTickets: LiveTickets

@@ -15,7 +15,7 @@ import { type Tuning, TUNING } from './tuning.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
 import { checkFraming, refuseMalformed } from './http/malformed.ts'
-import { besideMounts } from './http/mounts.ts'
+import { besideMounts, isMounted } from './http/mounts.ts'
 import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
@@ -23,6 +23,7 @@ import { HANDLERS } from './routes/index.ts'
 import { isLiveView, serveLiveViews } from './live-socket.ts'
 import { createLiveTickets } from './live-tickets.ts'
 import { createSessionGuard } from './session-guard.ts'
+import { createSpanFolds } from './span-folds.ts'
 import { createReadiness } from './site/readiness.ts'
 import { createMetrics, createRegistry } from './site/metrics.ts'
 import { createSite } from './site/site.ts'
@@ -46,7 +47,7 @@ export type Api = {
   close(): Promise<void>
 }
 
-type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log'> & {
+type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log' | 'mounts'> & {
   untakenMs: number
   metrics: Services['metrics']
   dispatch: (exchange: Exchange) => Promise<void>
@@ -55,11 +56,12 @@ type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log'> & {
 }
 
 /** Handles one request. Any error becomes a problem document. */
-function createHandler({ probesOnly, newId, log, untakenMs, metrics, dispatch, site, begin }: HandlerDeps) {
+function createHandler(deps: HandlerDeps) {
+  const { probesOnly, newId, log, untakenMs, metrics, dispatch, site, begin } = deps
   async function answer(exchange: Exchange): Promise<void> {
     try {
       checkFraming(exchange.req)
-      if (exchange.path.startsWith('/v1/')) {
+      if (exchange.path.startsWith('/v1/') || isMounted(deps, exchange.path)) {
         if (probesOnly === true) throw new AppError('not_found', 'This process is a worker and has no API.')
         await dispatch(exchange)
       } else await site(exchange)
@@ -119,7 +121,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     standing,
     onDelivered: events => metrics.delivered(events),
   })
-  const counted = { streams: streams.count, harness: deps.harnessStats }
+  const counted = { streams: streams.count, harness: deps.harnessStats, leases: store.leases, monotonic }
   const metrics = createMetrics(deps.metrics ?? createRegistry(), counted)
   const services: Services = {
     ...deps,
@@ -131,6 +133,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       log.warn(tellUnknownProxy(address)),
     ),
     guard: createSessionGuard(store),
+    spans: createSpanFolds(store),
     streams,
     sessionChanges: createSessionChanges({ store, log, shown: rows => shownSessions({ store }, rows) }),
     liveTickets: createLiveTickets(now),

@@ -2,10 +2,8 @@
  * Contract 3.6: records of many megabytes, which old logs may contain, reach every reader, however slow; a
  * reader that stalls within one is disconnected like any other.
  */
-import { request } from 'node:http'
-import { once } from 'node:events'
 import { syntheticMessage } from '@cairn/sessions'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Service, startService } from './service.ts'
 import { openStream } from './stream.ts'
 
@@ -32,41 +30,6 @@ test('a record of 40 MB reaches every reader complete, and so do later events', 
     expect(reader.frames()[1]?.data).toBe(stored?.json)
     reader.close()
   }
-})
-
-/** Promise 3.6: A slow reader of a large record stays connected while it makes progress. */
-test('a slow reader of a large record stays connected while it makes progress', async () => {
-  // The kernel reports room in steps that take this reader longer than it may stall.
-  const stallMs = 1_000
-  await using service = await startService({ tuning: { stallMs, tickMs: 100 } })
-  const id = await withRecord(service, 12 * MB)
-  const sent = request(`${service.url}/v1/sessions/${id}/events`, {
-    agent: false,
-    headers: { authorization: `Bearer ${service.adminToken}` },
-  })
-  onTestFinished(() => void sent.destroy())
-  sent.end()
-  const [response] = await once(sent, 'response')
-  let taken = 0
-  let tail = ''
-  response.on('error', () => {})
-  // 64 KB at a time, 1.2 MB a second.
-  for (let next = performance.now(); !response.destroyed && !tail.includes('"after"');) {
-    await once(response, 'readable')
-    for (
-      let piece = response.read() as Buffer | null;
-      piece !== null;
-      piece = response.read() as Buffer | null
-    ) {
-      taken += piece.length
-      tail = (tail + piece.toString('latin1')).slice(-2_000)
-      next += (piece.length / 1_200_000) * 1_000
-      const wait = next - performance.now()
-      if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
-    }
-  }
-  expect([response.destroyed, tail.includes('"after"')]).toEqual([false, true])
-  expect(taken).toBeGreaterThan(12 * MB)
 })
 
 /** Promise 3.6: A reader that stalls within a large record is disconnected and resumes with its cursor. */

@@ -1,6 +1,7 @@
 /** Contract 4.19: each person's notification settings belong to them and are hidden from others. */
 import { NOTIFICATIONS } from '@cairn/log'
-import { createSealing, openNotificationCode, openNotificationSecret } from '@cairn/sessions'
+import { createSealing, openNotificationCode, openNotificationSecret, pushTargets } from '@cairn/sessions'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +20,8 @@ const OFF = {
   after_s: 30,
   webhook: null,
   mail: null,
-  offers: { webhook: true, mail: true },
+  push: [],
+  offers: { webhook: true, mail: true, push: true },
   recent: [],
 }
 
@@ -121,7 +123,7 @@ test('an internal webhook URL and a disabled notification method are rejected wi
   expect((await ann('POST', '/test', { way: 'webhook' })).json.detail).toBe('You have no webhook yet.')
   const bare = await begin({ notices: { webhook: false } })
   await using __ = bare.service
-  expect((await bare.ann('GET', '')).json.offers).toEqual({ webhook: false, mail: false })
+  expect((await bare.ann('GET', '')).json.offers).toEqual({ webhook: false, mail: false, push: true })
   const mail = await bare.ann('POST', '/mail', { address: 'ann@example.org' })
   expect([mail.status, mail.json.detail]).toEqual([409, expect.stringContaining('notices.mail') as string])
   expect((await bare.ann('POST', '/webhook', { url: 'https://example.org' })).status).toBe(409)
@@ -147,4 +149,64 @@ test('an email address is confirmed by its code, with five attempts per code', a
   const confirmed = await ann('POST', '/mail/confirm', { code: await codeNow() })
   expect(confirmed.json.mail).toEqual({ address: 'ann@example.org', confirmed: true })
   expect((await ann('POST', '/test', { way: 'mail' })).status).toBe(202)
+})
+
+const BROWSER = {
+  endpoint: 'https://push.example.org/ann',
+  keys: { p256dh: 'A'.repeat(87), auth: 'B'.repeat(22) },
+}
+
+/** Promise 4.19: Web Push is off until a person turns it on in a browser, and only they turn it off. */
+test('a browser subscribes with the public key, and its address and keys are stored encrypted', async () => {
+  const { service, sealing, id, ann, as } = await begin()
+  await using _ = service
+  const { public_key } = (await ann('GET', '/push/key')).json
+  expect(Buffer.from(public_key, 'base64url')).toHaveLength(65)
+  expect((await as(service.adminToken)('GET', '/push/key')).json, 'one key for the organisation').toEqual({
+    public_key,
+  })
+  expect((await ann('POST', '/test', { way: 'push' })).json.detail).toBe(
+    'You have no subscribed browser yet.',
+  )
+  const on = await ann('POST', '/push', BROWSER)
+  const [browser] = on.json.push
+  expect(browser.id).toBe(createHash('sha256').update(BROWSER.endpoint).digest('hex').slice(0, 32))
+  expect(on.text).not.toContain(BROWSER.endpoint)
+  await ann('POST', '/push', BROWSER)
+  const { push } = service.store
+  expect(JSON.stringify(await push.subscriptions(id))).not.toContain('push.example.org')
+  expect(JSON.stringify(await push.key(service.admin.org_id))).toContain(public_key)
+  expect(await pushTargets({ store: { push }, sealing }, id)).toEqual([{ id: browser.id, ...BROWSER }])
+
+  expect((await as(service.adminToken)('DELETE', `/push/${browser.id}`)).status).toBe(204)
+  expect((await ann('GET', '')).json.push).toHaveLength(1)
+  expect((await ann('DELETE', `/push/${browser.id}`)).status).toBe(204)
+  expect((await ann('GET', '')).json.push).toEqual([])
+})
+
+test('an internal push service, a malformed key and a disabled Web Push are rejected with the reason', async () => {
+  const { service, ann } = await begin()
+  await using _ = service
+  const inside = await ann('POST', '/push', { ...BROWSER, endpoint: 'https://inside.example/x' })
+  expect([inside.status, inside.json.errors]).toEqual([422, [{ path: 'endpoint', message: 'leads inside' }]])
+  expect((await ann('POST', '/push', { ...BROWSER, keys: { p256dh: 'x', auth: 'y' } })).status).toBe(422)
+  const bare = await begin({ notices: { push: false } })
+  await using __ = bare.service
+  expect((await bare.ann('GET', '/push/key')).json.detail).toContain('notices.push')
+  expect((await bare.ann('POST', '/push', BROWSER)).status).toBe(409)
+})
+
+test('a key that cannot be opened any more is replaced, and the browsers bound to it are removed', async () => {
+  const { service, id, ann } = await begin()
+  await using _ = service
+  const before = (await ann('GET', '/push/key')).json.public_key
+  await ann('POST', '/push', BROWSER)
+  const { push } = service.store
+  const org = service.admin.org_id
+  await push.replaceKey(org, before, { public_key: 'lost', sealed: 'sealed with another key' })
+  await ann('POST', '/push', BROWSER)
+  const after = (await ann('GET', '/push/key')).json.public_key
+  expect(after).not.toBe(before)
+  expect(after).not.toBe('lost')
+  expect(await push.subscriptions(id)).toEqual([])
 })

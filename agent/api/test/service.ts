@@ -16,6 +16,7 @@ import {
   createApi,
   createServiceAccount,
   mintUserToken,
+  type Mount,
   openapiDocument,
 } from '../src/index.ts'
 
@@ -63,14 +64,24 @@ export type Service = AsyncDisposable & {
 export async function startService({
   config = {},
   postgres,
+  mountsOf = () => [],
   ...deps
 }: {
   config?: ConfigInput
   /** URL of a place for the store; absent: SQLite in the folder. */ postgres?: string
+  mountsOf?: (deps: { store: LogStore; now: () => number; newId: () => string }) => readonly Mount[]
 } & Partial<
   Pick<
     ApiDeps,
-    'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats' | 'connections' | 'notices' | 'browsers'
+    | 'tuning'
+    | 'webRoot'
+    | 'demo'
+    | 'metrics'
+    | 'harnessStats'
+    | 'connections'
+    | 'notices'
+    | 'browsers'
+    | 'mcp'
   >
 > = {}): Promise<Service> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
@@ -98,6 +109,7 @@ export async function startService({
     log: { info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
     version: '0.0.0-test',
     demo: false,
+    mounts: mountsOf({ store, now, newId: randomUUID }),
     ...deps,
   }).catch(async (error: unknown) => {
     await store.close()

@@ -113,6 +113,22 @@ test('readyz returns 503 as soon as a drain is announced, while other routes con
   await service.say(await service.newSession(), 'still served')
 })
 
+test('metrics report the due sessions of the store, and NaN while it does not respond', async () => {
+  await using service = await startService()
+  let counts = 0
+  service.store.leases.countDue = async () => {
+    counts += 1
+    if (counts > 1) throw new Error('no connection')
+    return 7
+  }
+  const due = async () =>
+    /^cairn_due_sessions (.+)$/m.exec((await service.call('/metrics', { token: null })).text)?.[1]
+  expect([await due(), await due()]).toEqual(['7', '7'])
+  expect(counts, 'frequent scrapes cause few queries').toBe(1)
+  service.advance(1_000)
+  expect(await due()).toBe('Nan')
+})
+
 const STATS = { active_turns: 3, code_runs: 1, browsers: 2, proxy_connections: 9, proxy_refusals: 5 }
 
 test('metrics count by route and status, and contain no session, path or token', async () => {

@@ -22,6 +22,7 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   giveFeedback: { rating: 'up' },
   answerQuestion: { responses: [{ question: 'q', answer: 'a' }] },
   respondInbox: { completed: true },
+  snoozeInboxItem: { until: new Date(Date.now() + 60_000).toISOString() },
   unblockTask: { answer: 'x' },
   cancelTask: {},
   pauseMission: {},
@@ -221,6 +222,8 @@ test('these tests cover every parameter in the path of a route', () => {
   expect([...names].toSorted()).toEqual([
     'account_id',
     'artifact_id',
+    // notifications.test.ts removes the subscription of another person.
+    'browser_id',
     // These, and link_id and sender, belong to connections and linked accounts: channels.test.ts.
     'channel_id',
     'delivery_id',
@@ -230,14 +233,20 @@ test('these tests cover every parameter in the path of a route', () => {
     'item_id',
     'link_id',
     'mission_id',
+    // The name of an agent or another setting: agent/app/src/settings/settings-service.test.ts.
+    'name',
     // notifications.test.ts tries to resend an abandoned notification.
     'notice_id',
     'schedule_id',
     'sender',
+    // The name of an MCP server in the configuration, which belongs to no organisation.
+    'server',
     'share_id',
     'task_id',
     'tool_call_id',
     'user_id',
+    // marks.test.ts removes the saved view of another person.
+    'view_id',
   ])
   // The others that are not replaced here follow a session id.
   expect(

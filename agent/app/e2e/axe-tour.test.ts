@@ -33,7 +33,7 @@ test('axe finds no violation in the side panels and dialogs of the chat', async 
   const { load, look, found } = createLooks(page, server.url)
   const by = (id: string) => page.locator(`[data-testid="${id}"]`)
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'work')
   for (const [rail, ready] of [
@@ -58,6 +58,11 @@ test('axe finds no violation in the side panels and dialogs of the chat', async 
   await by('session-search').fill('work')
   await by('search-hit').first().waitFor()
   await look('results of a search')
+
+  await load(`/sessions/${id}/run`, '[data-testid="run"][data-ready]')
+  await by('run-row').filter({ hasText: 'Edit' }).first().click()
+  await by('framed-step').waitFor()
+  await look('run')
 
   // Each is opened by the control that a person would click.
   await load('/sessions', '[data-testid="session-item"]')
@@ -91,7 +96,7 @@ test('axe finds no violation in the administration', async () => {
   const { page } = await openPage(await openBrowser())
   const { load, look, found } = createLooks(page, server.url)
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await runTurn(server.client, await newSession(server.client), 'hello')
   await server.client.call('createServiceAccount', { body: { name: 'judge', scope: 'org' } })
   await load('/admin/users', '[data-testid="users"]')

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { createLooks } from './axe-look.ts'
-import { openBrowser, openPage, PHONE } from './browser.ts'
+import { DESKTOP, openBrowser, openPage, PHONE } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { isType, newSession, say, waitFor } from './session.ts'
 
@@ -57,7 +57,8 @@ test('axe finds no violation on the main pages', async () => {
   // The token is in the fragment: opened from the login page itself, the URL would not load a new page.
   await page.goto('about:blank')
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.getByTestId('home-task').waitFor()
+  await look('home on the first day')
   const id = await newSession(server.client)
   await load(`/sessions/${id}`, '[data-testid="composer"]')
   await look('a new session')
@@ -68,7 +69,9 @@ test('axe finds no violation on the main pages', async () => {
   await page.locator('[data-testid="tool-card"] summary').first().click()
   await look('an open call')
   await load('/sessions', '[data-testid="session-item"]')
-  await look('list')
+  await look('sessions')
+  await load('/', '[data-testid="need"]')
+  await look('home')
   await load(`/sessions/${id}/events?id=3`, '[data-testid="event-detail"]')
   await look('events with a detail')
   await load(`/sessions/${id}/workers`, '[data-testid="worker-row"]')
@@ -96,15 +99,22 @@ test('axe finds no violation on the main pages', async () => {
   expect(found, found.join('\n')).toEqual([])
 })
 
-test('the session list is the main landmark of its page at every width, before scripts react to the width', async () => {
+test('every page has one main landmark and one heading that names it, on a phone too', async () => {
   const server = await startService(makePlace())
   const { page } = await openPage(await openBrowser())
-  await page.addInitScript('MediaQueryList.prototype.addEventListener = () => {}')
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
-  const main = page.getByRole('main', { name: 'Sessions and inbox' })
-  await main.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
-  await page.setViewportSize(PHONE)
-  await main.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
-  expect(await page.getByRole('main').count()).toBe(1)
+  await page.getByTestId('home').waitFor()
+  for (const viewport of [DESKTOP, PHONE]) {
+    await page.setViewportSize(viewport)
+    for (const [path, heading] of [
+      ['/', 'Give an agent something to do'],
+      ['/sessions', 'Sessions'],
+      ['/inbox', 'Inbox'],
+    ] as const) {
+      await page.goto(server.url + path)
+      await page.getByRole('main').getByRole('heading', { level: 1, name: heading }).waitFor()
+      expect(await page.getByRole('main').count()).toBe(1)
+      await page.getByRole('navigation', { name: 'Main' }).waitFor()
+    }
+  }
 })

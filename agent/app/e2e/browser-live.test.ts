@@ -152,7 +152,7 @@ test('after a person takes over and types a secret, the turn continues and the s
 
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/inbox`)
   await by(page, 'open-browser').click()
   await page.waitForURL(`**/sessions/${id}/browser`)

@@ -83,8 +83,20 @@ export async function openBrowser(program: string = LIGHTEST): Promise<Browser> 
 }
 
 /** A page that records all errors that occur in it. */
-export async function openPage(browser: Browser): Promise<{ page: Page; troubles: string[] }> {
-  const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce' })
+/**
+ * `hasWorker` allows the service worker of the page. Elsewhere it would answer requests that a test observes
+ * or replaces.
+ */
+export async function openPage(
+  browser: Browser,
+  { hasWorker = false } = {},
+): Promise<{ page: Page; troubles: string[] }> {
+  const page = await browser.newPage({
+    viewport: DESKTOP,
+    colorScheme: 'light',
+    reducedMotion: 'reduce',
+    serviceWorkers: hasWorker ? 'allow' : 'block',
+  })
   page.setDefaultTimeout(PATIENCE_MS)
   const troubles: string[] = []
   page.on('console', message => {

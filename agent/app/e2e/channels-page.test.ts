@@ -9,6 +9,7 @@ import { SECRET, signed } from '@cairn/channels/test/signed'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
+import { choose, picker } from './page-session.ts'
 import { makePlace, startServer } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 
@@ -28,7 +29,7 @@ test(
     const first = await startServer(place)
     const { page, troubles } = await openPage(await openBrowser())
     await page.goto(first.loginUrl)
-    await page.waitForURL('**/sessions')
+    await page.waitForURL(url => url.pathname === '/')
     await page.goto(`${first.url}/admin/channels`)
 
     await by(page, 'new-channel').click()
@@ -36,7 +37,7 @@ test(
     await field('Name').fill('support')
     await field('Secret').fill(SECRET)
     await field('Agent').fill('greeter')
-    await field('Access').selectOption('open')
+    await choose(picker(by(page, 'channel-form'), 'Access'), 'open')
     await field('Callback URL').fill('http://10.0.0.1/cairn')
     await by(page, 'save-channel').click()
     await by(page, 'channel-problem').getByText('egress.internal').waitFor()

@@ -30,7 +30,7 @@ async function begin() {
   const server = await startService(makePlace({ scenario }))
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   return { ...server, page, troubles, id: await newSession(server.client) }
 }
 
@@ -96,8 +96,9 @@ test('long lines scroll within their file; an approval lists its arguments as pl
   await by(page, 'file-view').waitFor()
   expect(await page.evaluate<number>(wide)).toBe(0)
 
-  const card = by(page, 'tool-card', '[data-tool="schedule_create"]')
-  await card.getByText('every minute').waitFor()
+  // The card of the approval replaces the row of its call.
+  await by(page, 'approval-card').getByText('Schedule').waitFor()
+  expect(await by(page, 'tool-card', '[data-tool="schedule_create"]').count()).toBe(0)
   const gate = by(page, 'approval-card').locator('.gate-fields')
   await gate.waitFor()
   const rows = () => gate.locator('> div').evaluateAll(PAIRS)

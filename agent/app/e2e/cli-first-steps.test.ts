@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cairn, makePlace, startService } from './server.ts'
+import { cairn, makePlace, startServer, startService } from './server.ts'
 import { newSession } from './session.ts'
 
 test('without a server, a command reports how to start one; with --url, it reports the missing token', async () => {
@@ -44,4 +44,25 @@ test('an export to an existing file fails with one sentence and leaves the file 
   const fresh = join(place.dir, 'fresh.jsonl')
   expect((await cairn(place, ['export', await newSession(client), '--out', fresh])).code).toBe(0)
   expect(existsSync(fresh)).toBe(true)
+})
+
+test('a login link has the public address if one is configured', async () => {
+  const place = makePlace({ config: { public_url: 'https://cairn.example.org/' } })
+  const link = /^https:\/\/cairn\.example\.org\/login#\S+$/
+  expect((await cairn(place, ['login'])).stdout.trim()).toMatch(link)
+  const server = await startServer(place)
+  expect(server.loginUrl).toMatch(link)
+  expect((await cairn(place, ['login'])).stdout.trim()).toMatch(link)
+  // A named server is reached at the address that was named.
+  const named = await cairn(place, ['login', '--url', server.url])
+  expect(named.stdout.trim()).toContain(`${server.url}/login#`)
+})
+
+test('reports an unusable temporary folder in one sentence', async () => {
+  const place = makePlace()
+  const missing = join(place.dir, 'missing')
+  const { code, stderr } = await cairn({ ...place, env: { ...place.env, TMPDIR: missing } }, ['serve'])
+  expect(code).toBe(4)
+  expect(stderr).toContain(`TMPDIR: Cannot create files in the temporary folder ${missing}: ENOENT`)
+  expect(stderr).not.toMatch(/^ +at /m)
 })

@@ -4,6 +4,7 @@
  */
 import { existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openDb } from '@cairn/log/internal/sqlite-adapter'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -12,6 +13,7 @@ import {
   cairn,
   cairnProcess,
   makePlace,
+  refusedStart,
   start,
   startService,
 } from './server.ts'
@@ -138,7 +140,7 @@ test('the exit code of send reports how the turn ended', async () => {
   const unknown = await cairn(place, ['send', '--agent', 'nobody', 'hi'])
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('nobody')])
   const nowhere = await cairn(place, ['send', '--session', 'nothing', 'hi'])
-  expect([nowhere.code, nowhere.stderr]).toEqual([3, expect.stringContaining('Session nothing not found')])
+  expect([nowhere.code, nowhere.stderr]).toEqual([3, 'cairn: Session nothing not found.\n'])
 })
 
 test('sessions lists ids, states and titles, and finds old sessions by words of their titles', async () => {
@@ -150,7 +152,9 @@ test('sessions lists ids, states and titles, and finds old sessions by words of 
   const { session_id } = JSON.parse(asked.stdout) as { session_id: string }
   const listed = (await cairn(place, ['sessions'])).stdout.trimEnd().split('\n')
   expect(listed).toHaveLength(20)
-  expect(listed[0]).toMatch(new RegExp(`^${session_id} {2}needs_answer {2,}\\d{4}-`))
+  expect(listed[0]).toMatch(
+    new RegExp(`^${session_id} {2}needs_answer {2,}\\d{1,2} \\w{3,4}, \\d\\d:\\d\\d `),
+  )
   expect((await cairn(place, ['sessions', 'ALPHA', 'needle'])).stdout).toMatch(
     new RegExp(`^${old.id} {2}idle .* Needle alpha\n$`),
   )
@@ -181,12 +185,15 @@ test('workers lists all descendants of a session as a tree without their termina
   const at = (goal: string): number => lines.findIndex(line => line.startsWith(`${idOf.get(goal)}  `))
   expect(lines).toHaveLength(3)
   expect(lines[at('do')]).toMatch(/ {2}done .* session\.complete .* no price set {2}do it \\u\{1B\}\[31mnow$/)
-  expect(lines[at('lead')]).toMatch(/ {2}idle .*\S {2}lead it {2}\(waiting for 1 worker\)$/)
+  expect(lines[at('lead')]).toMatch(/ {2}idle .*\S {2}lead it {2}\(1 worker running\)$/)
   expect(lines[at('lead') + 1]).toMatch(/ {2}needs_answer .*\S {4}ask somebody$/)
   expect(at('ask')).toBe(at('lead') + 1)
   expect(JSON.parse((await cairn(place, ['workers', id, '--open', '--json'])).stdout)).toHaveLength(2)
-  expect((await cairn(place, ['sessions', 'lead'])).stdout).toMatch(
-    / {2}idle .* {2}lead it {2}\(waiting for 1 worker\)\n$/,
+  expect((await cairn(place, ['sessions'])).stdout.split('\n').filter(line => line !== '')).toEqual([
+    expect.stringContaining(id),
+  ])
+  expect((await cairn(place, ['sessions', '--workers', 'lead'])).stdout).toMatch(
+    / {2}idle .* {2}lead it {2}\(1 worker running\)\n$/,
   )
   const none = await cairn(place, ['workers', idOf.get('ask') ?? ''])
   expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'This session has no workers.\n'])
@@ -200,7 +207,7 @@ test('approve lists open inbox items, and an approval lets the call run', async 
   expect(gated.code, 'an approval waits').toBe(6)
   expect(gated.stderr).toMatch(/terminal needs approval: .*echo ran/)
   const [line = ''] = (await cairn(place, ['approve'])).stdout.split('\n')
-  const [item = '', , , session = ''] = line.split(/ +/)
+  const [, item = '', session = ''] = /^(\S+) {2}\d{1,2} \w+, \d\d:\d\d {2,}session (\S+) /.exec(line) ?? []
   expect(line).toContain('echo ran')
   expect((await cairn(place, ['approve', item])).stdout).toBe(`${item}  approved\n`)
   await server.client.waitFor(
@@ -340,6 +347,47 @@ test('a backup of a running server restores its sessions, tokens and files', asy
   )
   expect((await readLog(restored.client, id)).slice(0, log.length)).toEqual(log)
   await runTurn(restored.client, id, 'echo three')
+})
+
+test('upgrade --check reports on a running store, and explains a missing and a newer one', async () => {
+  const { place, server } = await served()
+  await runTurn(server.client, await newSession(server.client), 'echo one')
+  const check = (...args: string[]) => cairn(place, ['upgrade', '--check', ...args])
+  const shown = await check()
+  expect([shown.code, shown.stderr]).toEqual([0, ''])
+  expect(shown.stdout).toMatch(
+    /^store +\S+\nschema now +(\d+)\nschema wanted +\1: nothing to migrate\nsize +/,
+  )
+  const report = JSON.parse((await check('--json')).stdout) as { schema_now: number }
+  expect(report).toMatchObject({
+    store: place.dataDir,
+    schema_wanted: report.schema_now,
+    sessions: 1,
+    migrations: [],
+    rollback_without_restore: true,
+  })
+  expect(await cairn(place, ['upgrade'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('needs --check') as unknown,
+  })
+  const empty = makePlace()
+  expect(await cairn(empty, ['upgrade', '--check'])).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/^cairn: \[openSqliteStore] no store at .*\n$/) as unknown,
+  })
+  await server.stop()
+  const db = openDb(join(place.dataDir, 'cairn.db'))
+  const later = report.schema_now + 2
+  db.prepare(`INSERT INTO schema_migrations VALUES (?, 'later.sql', 0, ?)`).run(later, later - 1)
+  db.close()
+  const refusal = {
+    code: 1,
+    stderr: expect.stringContaining(
+      `[migrate] the store has schema version ${later} and needs a program that knows version ${later - 1} `,
+    ) as unknown,
+  }
+  expect(await check()).toMatchObject(refusal)
+  expect(await refusedStart(place)).toMatchObject(refusal)
 })
 
 test('doctor passes a healthy installation and reports the problems of a broken one', async () => {

@@ -50,7 +50,7 @@ test('a coding agent works in its sandbox, a person decides on the page, and no 
   const id = await newSession(client)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/sessions/${id}`)
   await say(client, id, '/code make the file')
 

@@ -1,5 +1,6 @@
 /** The demo tour in a real Chromium against the real service. */
 import { expect, test } from 'vitest'
+import { itemRow, showTab } from './inbox.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { by, POLL, startSession, untilCounted, write } from './page-session.ts'
 import { makePlace, startService } from './server.ts'
@@ -31,7 +32,7 @@ test('the demo tour runs from login to approval, and the page shows every event 
   expect(server.demo).toBe(true)
   const { page, troubles } = await openPage(await openBrowser())
 
-  const id = await startSession(page, server.loginUrl)
+  const id = await startSession(page, server.loginUrl, server.client)
   expect(page.url(), 'the token is not in the address').not.toContain('token')
   await by(page, 'demo-notice').waitFor()
 
@@ -71,7 +72,7 @@ test('the demo tour runs from login to approval, and the page shows every event 
   await approval.waitFor()
   await by(page, 'answer', '[data-final]').last().waitFor()
   await expect.poll(() => by(page, 'inbox-count').textContent(), POLL).toBe('1')
-  await by(page, 'session-item').getByText('Approval').waitFor()
+  await by(page, 'recent-session').getByLabel('Needs approval').waitFor()
   await takePictures(page, 'chat')
   await approval.locator('[data-testid="approve"]').click()
   await by(page, 'approval-card', '[data-state="approve"]').waitFor()
@@ -107,9 +108,10 @@ test('the demo tour runs from login to approval, and the page shows every event 
   expect(await grown(), 'the answers grew while they came').toBeGreaterThan(3)
 
   await by(page, 'nav-inbox').click()
-  await by(page, 'inbox-all').click()
-  await by(page, 'inbox-item').nth(1).waitFor()
-  expect(await by(page, 'inbox-item', '[data-status="pending"]').count()).toBe(0)
+  await showTab(page, 'decided')
+  await itemRow(page, {}).nth(1).waitFor()
+  await showTab(page, 'needs')
+  await page.getByText('Nothing needs you').waitFor()
   await page.goBack()
 
   // EVENTS: the grid shows every event once and in order.

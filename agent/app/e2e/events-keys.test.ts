@@ -21,7 +21,7 @@ async function openEvents(page: Page): Promise<{ rows: number; last: number }> {
   for (let turn = 0; turn < 8; turn++) await runTurn(server.client, id, `turn ${turn}`)
   const log = await readLog(server.client, id)
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/sessions/${id}`)
   await by(page, 'tab-events').click()
   await page.locator(`[data-event-id="${log.at(-1)!.id}"]`).waitFor()
@@ -74,7 +74,8 @@ test('the focus stays on the tabs after an arrow key opened the EVENTS tab', asy
   await openEvents(page)
   await by(page, 'tab-chat').click()
   await by(page, 'tab-chat').focus()
-  await page.keyboard.press('ArrowRight')
+  // The tabs wrap around: EVENTS is the last one.
+  await page.keyboard.press('ArrowLeft')
   await by(page, 'event-grid').waitFor()
   expect(await page.evaluate(FOCUSED)).toBe('tab-events')
   await page.keyboard.press('j')

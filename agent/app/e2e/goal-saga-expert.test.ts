@@ -7,6 +7,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
+import { startSession } from './page-session.ts'
 import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS, isType, readLog, waitFor } from './session.ts'
 
@@ -132,11 +133,7 @@ test('shows a goal with an expert to its end and a saga rolled back by a stop, a
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
   const server = await startService(place)
   const { page, troubles } = await openPage(await openBrowser())
-  await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
-  await by(page, 'new-session').click()
-  await page.waitForURL('**/sessions/*')
-  const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
+  const id = await startSession(page, server.loginUrl, server.client)
 
   await by(page, 'composer').fill(
     '/goal Ship a parser for the new format\nRubric:\nThe parser is reviewed and its tests pass.',

@@ -40,7 +40,7 @@ test('an item that arrives while the page is hidden is one notification; the tab
     return (await client.call('listInbox', { query: { session_id: id } })).items[0]!.id
   }
   await page.goto(loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${url}/notices`)
   await page.getByTestId('notices-browser').click()
   await page.getByText('On while a Cairn page is open').waitFor()

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { itemRow, openItem, showTab } from './inbox.ts'
 import { openBrowser, openPage } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
 import { isType, newSession, readLog, say, waitFor } from './session.ts'
@@ -57,12 +58,11 @@ test('in the browser, a person completes an action, acknowledges news and accept
   await waitFor(server.client, id, 0, isType('inbox.action_required'))
 
   const { page, troubles } = await openPage(await openBrowser())
-  const item = (kind: string, title: string) =>
-    page.locator(`[data-testid="inbox-item"][data-kind="${kind}"]`, { hasText: title })
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/inbox`)
-  await item('action_required', 'Unlock the shed').getByTestId('complete-action').click()
+  const shed = await openItem(page, { kind: 'action_required', text: 'Unlock the shed' })
+  await shed.getByTestId('complete-action').click()
   await waitFor(
     server.client,
     id,
@@ -71,13 +71,17 @@ test('in the browser, a person completes an action, acknowledges news and accept
   )
 
   // Proposals and finished items appear live, without a reload.
-  const proposal = item('action_required', 'Proposed skill: sow-beans')
+  const proposal = await openItem(page, { kind: 'action_required', text: 'Proposed skill: sow-beans' })
   expect(await proposal.getByTestId('proposed-skill').textContent()).toBe(SKILL.body)
-  const news = item('task_complete', 'Session review finished')
+  await showTab(page, 'news')
+  const finished = { kind: 'task_complete', text: 'Session review finished' } as const
+  const news = await openItem(page, finished)
   expect(await news.textContent()).toContain('The user gardens in clay')
   await news.getByTestId('acknowledge').click()
+  await itemRow(page, finished).waitFor({ state: 'detached' })
+  await showTab(page, 'needs')
   await proposal.getByTestId('approve').click()
-  await proposal.waitFor({ state: 'detached' })
+  await page.getByText('Nothing needs you').waitFor()
 
   const log = await readLog(server.client, id)
   const types = log.map(event => event.type)

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
+import { itemRow, openItem } from './inbox.ts'
 import { cairn, makePlace, startService } from './server.ts'
 import { isType, newSession, runTurn, say, waitFor } from './session.ts'
 
@@ -41,32 +42,29 @@ test('a person answers a question in the inbox, on a card that names the agent a
   for (const id of [fence, sign]) await waitFor(client, id, 0, isType('inbox.input_required'))
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/inbox`)
-  const card = (text: string) => by(page, 'inbox-item').filter({ hasText: text })
-  await card('Which colour?').waitFor()
-  expect(await card('Which colour?').locator('[data-testid="from-session"]').textContent()).toBe(
-    'assistant in The fence',
-  )
   // The session is named after its first message until the model has generated a title.
-  expect(await card('What shall it say?').locator('[data-testid="from-session"]').textContent()).toContain(
-    'write',
-  )
+  const signItem = { text: 'What shall it say?' }
+  const signPane = await openItem(page, signItem)
+  expect(await signPane.getByTestId('from-session').textContent()).toContain('write')
+  const pane = await openItem(page, { text: 'Which colour?' })
+  expect(await pane.getByTestId('from-session').textContent()).toBe('assistant in The fence')
 
-  // The choices have the width of the card, as in the chat, and the question is visible only once.
+  // The choices have the width of the form, as in the chat, and the question is visible only once.
   const widthOf = async (locator: Locator): Promise<number> => (await locator.boundingBox())!.width
-  const group = card('Which colour?').getByRole('radiogroup', { name: 'Which colour?' })
-  expect(await widthOf(group.locator('.choice').first())).toBe(
-    await widthOf(card('Which colour?').locator('footer')),
-  )
+  const group = pane.getByRole('radiogroup', { name: 'Which colour?' })
+  expect(await widthOf(group.locator('.choice').first())).toBe(await widthOf(pane.locator('.inbox-form')))
   expect(await widthOf(group.getByText('Which colour?'))).toBe(1)
 
-  await card('Which colour?').getByText('blue').click()
-  await card('Which colour?').locator('[data-testid="question-submit"]').click()
+  // A number chooses.
+  await page.keyboard.press('2')
+  await pane.getByTestId('question-submit').click()
   const answered = await waitFor(client, fence, 0, isType('ask_user_question.response'))
   expect(answered.data.responses).toMatchObject([{ question: 'Which colour?', answer: 'blue' }])
-  await card('Which colour?').waitFor({ state: 'detached' })
-  await card('What shall it say?').locator('[data-testid="question-text"]').fill('Beware')
+  // The next item is opened.
+  await itemRow(page, signItem).and(page.locator('[data-open]')).waitFor()
+  await pane.getByTestId('question-text').fill('Beware')
   await page.keyboard.press('Enter')
   const written = await waitFor(client, sign, 0, isType('ask_user_question.response'))
   expect(written.data.responses).toMatchObject([{ answer: 'Beware' }])
@@ -82,7 +80,7 @@ test('Ctrl+K opens sessions, pages and commands; the page exports the same log a
   await runTurn(server.client, id, 'hello')
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await by(page, 'session-item').first().waitFor()
+  await by(page, 'recent-session').first().waitFor()
   const choose = async (typed: string, label: string) => {
     await page.keyboard.press('Control+k')
     await by(page, 'palette-input').pressSequentially(typed)

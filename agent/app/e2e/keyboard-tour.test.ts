@@ -24,16 +24,16 @@ test('a person can do the tour by keyboard alone: log in, ask, answer, approve, 
   const server = await startService(makePlace())
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
-  await tabTo(page, 'button', /^New session$/)
+  await page.waitForURL(url => url.pathname === '/')
+  // On the first day the composer has the focus, and the tour is one of the starts.
+  await page.getByRole('textbox', { name: 'Task' }).and(page.locator(':focus')).waitFor()
+  await tabTo(page, 'button', /^Take the tour/)
   await page.keyboard.press('Enter')
   await page.waitForURL('**/sessions/*')
   const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
 
-  // The first message is a suggestion. The conversation is a live log.
+  // The conversation is a live log.
   await page.getByRole('log', { name: 'Conversation' }).waitFor()
-  await tabTo(page, 'button', /^Show me what you can do$/)
-  await page.keyboard.press('Enter')
 
   // The question is a named group of radio buttons, and the composer takes its answer.
   await waitFor(server.client, id, 0, isType('inbox.input_required'))
@@ -47,17 +47,19 @@ test('a person can do the tour by keyboard alone: log in, ask, answer, approve, 
   // The approval names its tool. The A key approves while no text field has the focus.
   const gate = await waitFor(server.client, id, 0, isType('inbox.governance_gate'))
   await waitFor(server.client, id, gate.id, endsTurn)
-  const approval = page.getByRole('region', { name: 'Approval of terminal' })
+  const approval = page.getByRole('region', { name: /^Approval: Run / })
   await approval.getByText('wc -w').first().waitFor()
   await tabTo(page, 'button', /^Approve once/)
   await page.keyboard.press('a')
   await page.getByText('It ran, and printed').waitFor()
 
-  // The rail is a list of tabs. Arrow keys move between them, and Escape returns to the control that opened
-  // it.
-  await tabTo(page, 'button', /^Plan, changes, files/)
+  // The rail is open, because the agent has a plan. Its button closes and opens it. It is a list of tabs:
+  // arrow keys move between them, and Escape returns to the control that opened it.
+  await tabTo(page, 'button', /^Overview, changes, files/)
   await page.keyboard.press('Enter')
-  await page.getByRole('tab', { name: 'Plan', selected: true }).waitFor()
+  await page.getByRole('complementary', { name: 'Details' }).waitFor({ state: 'detached' })
+  await page.keyboard.press('Enter')
+  await page.getByRole('tab', { name: 'Overview', selected: true }).waitFor()
   for (const name of ['Changes', 'Files', 'Artifacts', 'Timeline']) {
     await page.keyboard.press('ArrowRight')
     await page.getByRole('tab', { name, selected: true }).waitFor()
@@ -67,7 +69,7 @@ test('a person can do the tour by keyboard alone: log in, ask, answer, approve, 
 
   // EVENTS: the grid gets the focus at once, and its keys work.
   await tabTo(page, 'tab', /^Chat$/)
-  for (const name of [/^Workers$/, /^Browser$/, /^EVENTS/]) {
+  for (const name of [/^Run$/, /^Workers$/, /^Browser$/, /^EVENTS/]) {
     await page.keyboard.press('ArrowRight')
     await page.getByRole('tab', { name, selected: true }).waitFor()
   }

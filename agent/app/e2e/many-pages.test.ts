@@ -33,7 +33,7 @@ test('ten visible pages load and stay live when the first page closes and when t
   context.setDefaultTimeout(PATIENCE_MS)
   const first = await context.newPage()
   await first.goto(loginUrl)
-  await first.waitForURL('**/sessions')
+  await first.waitForURL(url => url.pathname === '/')
 
   const ids: string[] = []
   for (let n = 0; n < 6; n++) ids.push(await newSession(client))
@@ -86,7 +86,7 @@ test('a page without shared workers and a page that cannot start them follow the
   ]
   const first = await context.newPage()
   await first.goto(loginUrl)
-  await first.waitForURL('**/sessions')
+  await first.waitForURL(url => url.pathname === '/')
   for (const script of scripts) {
     const id = await newSession(client)
     const page = await context.newPage()

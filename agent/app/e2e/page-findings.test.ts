@@ -30,7 +30,7 @@ test('keeps the reading position, button sizes, complete artifacts, and state ma
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
 
   // 23: loading older messages above does not move the messages in view.
   const long = await newSession(client)
@@ -77,9 +77,11 @@ test('keeps the reading position, button sizes, complete artifacts, and state ma
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
-  // 35: sessions are grouped under their day. Archived sessions can be found and restored.
+  // 35: on a phone sessions are grouped under their day. Archived sessions can be found and restored.
+  await page.setViewportSize(PHONE)
   await page.goto(`${server.url}/sessions`)
   await page.getByText('Today', { exact: true }).waitFor()
+  await page.setViewportSize(DESKTOP)
   await client.call('archiveSession', { params: { id } })
   await page.goto(`${server.url}/sessions/${id}?rail=files`)
   await rail.getByText('Files were deleted when the session was archived').waitFor()
@@ -98,10 +100,10 @@ test('keeps the reading position, button sizes, complete artifacts, and state ma
   const dot = await page.evaluate<{ adjust: string; border: string }>(
     `(({ forcedColorAdjust, borderTopWidth, borderTopStyle }) =>
       ({ adjust: forcedColorAdjust, border: borderTopWidth + ' ' + borderTopStyle }))(
-      getComputedStyle(document.querySelector('.session-link .dot')))`,
+      getComputedStyle(document.querySelector('.recent .dot')))`,
   )
   expect(dot).toEqual({ adjust: 'none', border: '2px solid' })
-  expect(await signs('.session-item[data-open]')).toContain('solid')
+  expect(await signs('.recent [data-open]')).toContain('solid')
   expect(await signs('.tab[aria-selected="true"]')).toContain('solid')
   expect(troubles).toEqual([])
 })

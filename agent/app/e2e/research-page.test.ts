@@ -113,7 +113,7 @@ test('the page shows the branches, scores, levels, sources and report of a resea
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const rubric = { type: 'text' as const, content: 'Where, how high and why, each with a source.' }
   const { mission_id, session_id } = await client.call('createMission', {
     body: { description: 'How high do tides rise, and why?', rubric, research: {} },
@@ -142,7 +142,7 @@ test('the page shows the branches, scores, levels, sources and report of a resea
   expect(await page.locator('[data-testid="research-report"] b').count()).toBe(0)
   await page.locator('h1').click()
   // The list is updated a moment later.
-  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Running,')
+  await expect.poll(() => by(page, 'recent-session').first().innerHTML(), POLL).not.toContain('Running,')
   await takePictures(page, 'research')
   expect(await lookWithAxe(page, 'research')).toEqual([])
 

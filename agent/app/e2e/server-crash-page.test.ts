@@ -12,7 +12,7 @@ test('an open page recovers from a server crash without a reload and misses no e
   place.env['PORT'] = String(await freePort())
   const first = await startServer(place)
   const { page } = await openPage(await openBrowser())
-  const id = await startSession(page, first.loginUrl)
+  const id = await startSession(page, first.loginUrl, first.client)
   await by(page, 'connection', '[data-state="live"]').waitFor()
   await write(page, 'Show me what you can do')
   // The start of a turn of several seconds. How much of it the page has drawn by now does not matter.
@@ -33,7 +33,7 @@ test('a login link works once, and a visitor without a login sees only the login
   const server = await startService(makePlace())
   const browser = await openBrowser()
   const { page } = await openPage(browser)
-  await startSession(page, server.loginUrl)
+  await startSession(page, server.loginUrl, server.client)
   const stranger = await openPage(await openBrowser())
   const sees = (name: string): Promise<boolean> => by(stranger.page, name).isVisible()
   await stranger.page.goto(server.loginUrl)

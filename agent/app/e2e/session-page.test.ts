@@ -71,13 +71,15 @@ test('renders calls by tool, and answers with code, formulas, diagrams and wide 
   const { page, troubles } = await openPage(await openBrowser())
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'work')
   await page.goto(`${server.url}/sessions/${id}`)
 
   const card = (tool: string) => by(page, 'tool-card', `[data-tool="${tool}"]`)
-  await card('terminal').getByText('exit 3').waitFor()
+  // A command that failed is marked as such, not as done.
+  await card('terminal').locator('.chip[data-tone="bad"]').getByText('exit 3').waitFor()
+  expect(await card('terminal').locator('[data-state="done"]').count()).toBe(0)
   await card('terminal').locator('summary').first().click()
   const output = card('terminal').locator('[data-testid="output"]')
   expect(await output.textContent()).toBe('plain red')
@@ -86,6 +88,8 @@ test('renders calls by tool, and answers with code, formulas, diagrams and wide 
   expect(await card('terminal').locator('[data-testid="json-tree"]').count()).toBe(0)
   await card('terminal').locator('[data-testid="tool-record"] summary').click()
   await card('terminal').locator('[data-testid="json-tree"]').first().waitFor()
+  // Neighbouring edits are one row.
+  await by(page, 'tool-group').getByText('Edit 1 file').click()
   await card('edit_file').locator('summary').first().click()
   await card('edit_file').locator('[data-testid="diff"][data-added="2"][data-removed="1"]').waitFor()
   await card('write_file').locator('summary').first().click()
@@ -129,8 +133,7 @@ test('renders calls by tool, and answers with code, formulas, diagrams and wide 
   await expect.poll(() => by(page, 'toast').count()).toBe(0)
   await takePictures(page, 'answer')
 
-  // The rail: changes, files and timings. A click opens the event.
-  await by(page, 'rail-toggle').click()
+  // The rail opens by itself with the plan: changes, files and timings. A click opens the event.
   await by(page, 'plan-list').getByText('Write a file').waitFor()
   await by(page, 'rail-changes').click()
   await by(page, 'changed-file', '[data-path="src/a.ts"]').locator('summary').click()
@@ -170,7 +173,7 @@ test('the dock completes, attaches files, recalls, selects choices by number, an
   )
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const id = await newSession(server.client)
   await page.goto(`${server.url}/sessions/${id}`)
   await by(page, 'suggestion').first().waitFor()
@@ -206,7 +209,9 @@ test('the dock completes, attaches files, recalls, selects choices by number, an
   expect(sent.images).toHaveLength(1)
 
   // A number key selects the choice, and Enter sends it.
-  await by(page, 'dock-choice').nth(1).waitFor()
+  // The choices are said once, with their numbers, in the card.
+  await by(page, 'question-choice').nth(1).locator('kbd').getByText('2').waitFor()
+  expect(await composer.getAttribute('placeholder')).toBe('Or write your own answer')
   await takePictures(page, 'question')
   await composer.fill('2')
   await page.getByText('Press Enter to answer “blue”').waitFor()
@@ -217,6 +222,8 @@ test('the dock completes, attaches files, recalls, selects choices by number, an
   // An approval shows the command. R asks for a reason, which is sent to the agent.
   const approval = by(page, 'approval-card', '[data-state="open"]')
   await approval.locator('.command-line').getByText('rm -r paint').waitFor()
+  // The message field keeps the focus, so that a letter that is typed does not decide.
+  expect(await page.evaluate<string>('document.activeElement.dataset.testid')).toBe('composer')
   await takePictures(page, 'approval')
   await composer.press('ArrowUp')
   expect(await composer.inputValue()).toBe('paint it')

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { oneIn } from '@cairn/protocol/test/sample'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { openItem } from './inbox.ts'
 import { openBrowser, openPage } from './browser.ts'
 import { cairn, startServer, startService } from './server.ts'
 import { newSession, PATIENCE_MS, say, waitFor } from './session.ts'
@@ -24,7 +25,7 @@ test('record, list, header, tab title and commands show the same state, for ever
   const server = await startService(at)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const world = { place: at, server, page }
   const sent = async (text: string): Promise<{ code: number | null; id: string; told: string }> => {
     const { code, stdout } = await cairn(at, ['send', '--json', text])
@@ -32,7 +33,9 @@ test('record, list, header, tab title and commands show the same state, for ever
     return { code, id: session_id, told: state }
   }
 
-  await expectState(world, await newSession(server.client), 'idle')
+  // A session without a title and a message is in no list.
+  const { id: unused } = await server.client.call('createSession', { body: { title: 'Unused' } })
+  await expectState(world, unused, 'idle')
 
   const turns = [
     ['hello', 'done', 0],
@@ -49,7 +52,7 @@ test('record, list, header, tab title and commands show the same state, for ever
 
   // The inbox shows what a blocked goal is waiting for, in the words of its verdict.
   await page.goto(`${server.url}/inbox`)
-  const blocked = by(page, 'inbox-item').filter({ hasText: 'Goal blocked: ship it' })
+  const blocked = await openItem(page, { text: 'Goal blocked: ship it' })
   await blocked.getByText('Only you have the key.').waitFor()
   expect((await cairn(at, ['inbox'])).stdout).toContain('Goal blocked: ship it')
 
@@ -82,7 +85,7 @@ test('a session resumed with nothing to do becomes idle, and the page marks a st
   const server = await startServer(at)
   const { page } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const id = await newSession(server.client)
   await server.client.call('pauseSession', { params: { id } })
   await page.goto(`${server.url}/sessions/${id}`)
@@ -101,9 +104,9 @@ test('a call held for approval is not shown as failed or completed, and the sess
   const { stdout } = await cairn(at, ['send', '--json', 'write it'])
   const { session_id } = JSON.parse(stdout) as { session_id: string }
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/sessions/${session_id}`)
-  await by(page, 'needs-badge').getByText('Approval').waitFor()
+  await by(page, 'session-state', '[data-state="needs_approval"]').waitFor()
   await by(page, 'tab-events').click()
   const turn = by(page, 'turn-row').first()
   await turn.getByText('1 held for approval').waitFor()

@@ -33,7 +33,7 @@ test('a link shows the chat read-only without a login until it is revoked', asyn
   const browser = await openBrowser()
   const { page, troubles } = await openPage(browser)
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/sessions/${id}`)
   const openDialog = async () => {
     await page.locator('.session-about [data-testid="session-menu"]').click()
@@ -52,6 +52,7 @@ test('a link shows the chat read-only without a login until it is revoked', asyn
   await by(stranger, 'shared-answer').getByText('The red ones are planted.').waitFor()
   expect(await by(stranger, 'shared-user').textContent()).toBe('plant beans')
   // Calls are rendered by tool. The raw record and the event id are not shown.
+  await by(stranger, 'tool-group').getByText('Edit 1 file').click()
   const edit = by(stranger, 'tool-card', '[data-tool="edit_file"]')
   await edit.locator('summary').first().click()
   await edit.locator('[data-testid="diff"][data-added="1"][data-removed="1"]').waitFor()
@@ -93,7 +94,7 @@ test('an edited message is sent in a fork, and the session stays unchanged', asy
   const before = await readLog(server.client, id)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/sessions/${id}`)
   const pencil = by(page, 'edit-message').nth(1)
   await pencil.click()

@@ -90,7 +90,7 @@ export async function expectState(
   const head = by(page, 'session-state')
   await expect.poll(() => head.getAttribute('data-state'), POLL).toBe(state)
   expect(await head.textContent()).toBe(WORDS[state])
-  const row = by(page, 'session-item', `[data-session-id="${id}"]`).locator('.dot')
+  const row = by(page, 'recent-session', `[data-session-id="${id}"]`).locator('.dot')
   expect(await row.getAttribute('aria-label'), 'the list says what the head says').toBe(WORDS[state])
   // The title starts with the count of open items.
   const title = (await page.title()).replace(/^\(\d+\) /, '')

@@ -1,4 +1,6 @@
 /** How the server shuts down: in order, in time, and at once after a second signal (contract 12). */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
@@ -91,4 +93,18 @@ test('the port and the data directory are free right after the server ends', asy
   expect(second.url).toBe(first.url)
   expect(await second.stop()).toBe(0)
   expect(await (await startServer(place)).stop()).toBe(0)
+})
+
+test('systemd is notified once when the server listens and once when it drains', async () => {
+  const place = makePlace({ scenario: SLOW })
+  const file = join(place.dir, 'notified')
+  // Stands in for the program that sends its arguments to systemd.
+  writeFileSync(join(place.dir, 'systemd-notify'), `#!/bin/sh\necho "$1" >>'${file}'\n`, { mode: 0o755 })
+  place.env['PATH'] = `${place.dir}:${process.env['PATH']}`
+  place.env['NOTIFY_SOCKET'] = '/run/systemd/notify'
+  const server = await startServer(place)
+  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toBe('READY=1\n')
+  expect(await server.stop()).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe('READY=1\nSTOPPING=1\n')
+  expect(server.log()).not.toContain('systemd was not notified')
 })

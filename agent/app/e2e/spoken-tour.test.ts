@@ -50,29 +50,19 @@ test('at every stop, elements have names and landmarks, and live regions announc
   ])
   await page.goto('about:blank')
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
-  await stop('list', [
-    ['main', 'Sessions and inbox'],
-    ['heading', 'Sessions'],
-    ['link', 'Cairn, sessions'],
+  await page.waitForURL(url => url.pathname === '/')
+  await stop('home', [
+    ['complementary', 'Sidebar'],
+    ['link', 'Cairn, home'],
+    ['link', 'New session'],
     ['navigation', 'Main'],
-    ['button', 'New session'],
     ['link', /^Inbox/],
-    ['complementary', 'Session'],
-  ])
-  await press('button', /^New session$/)
-  await stop('a new session', [
-    ['complementary', 'Sessions and inbox'],
     ['main', ''],
-    ['heading', 'Untitled session'],
-    ['tab', 'Chat'],
-    ['tab', /^EVENTS/],
-    ['log', 'Conversation'],
-    ['button', 'Show me what you can do'],
-    ['button', /Attach/],
-    ['textbox', 'Message'],
+    ['heading', 'Give an agent something to do'],
+    ['textbox', 'Task'],
+    ['button', /^Take the tour/],
   ])
-  await press('button', /^Show me what you can do$/)
+  await press('button', /^Take the tour/)
   await stop(
     'a question',
     [
@@ -91,7 +81,7 @@ test('at every stop, elements have names and landmarks, and live regions announc
   await page.keyboard.press('Enter')
   await stop('an approval', [
     ['log', 'Conversation'],
-    ['region', 'Approval of terminal'],
+    ['region', /^Approval: Run /],
     ['heading', /^Run /],
     ['button', /^Reject/],
     ['button', /^Approve once/],
@@ -102,20 +92,20 @@ test('at every stop, elements have names and landmarks, and live regions announc
   await page.getByText('It ran, and printed').waitFor()
   await stop('the mission and its loop', [
     ['log', 'Conversation'],
-    ['region', 'Approval of schedule_create'],
+    ['region', /^Approval: Schedule /],
     ['button', /^Approve once/],
   ])
   await expect.poll(() => saidAloud(page)).toContain('It ran, and printed')
   await page
-    .getByRole('region', { name: 'Approval of schedule_create' })
+    .getByRole('region', { name: /^Approval: Schedule / })
     .getByRole('button', { name: /^Approve once/ })
     .click()
   await page.getByText('The schedule is set up').waitFor()
 
-  await press('button', /^Plan, changes, files/)
+  // The details opened by themselves, with the plan.
   for (const [tab, part, words] of [
-    ['Plan', 'image', 'done'],
-    ['Changes', 'combobox', 'Turn'],
+    ['Overview', 'image', 'done'],
+    ['Changes', 'button', /Turn/],
     ['Files', 'button', /notes\.md/],
     ['Artifacts', 'figure', 'What you are seeing'],
     ['Timeline', 'button', /demo\/scripted/],
@@ -154,7 +144,7 @@ test('at every stop, elements have names and landmarks, and live regions announc
     ['/missions', 'Missions', 'link', /See what is there/],
     ['/schedules', 'Schedules', 'heading', /A loop/],
     ['/notices', 'Notifications', 'checkbox', 'Questions'],
-    ['/admin/users', 'Administration', 'columnheader', 'Email'],
+    ['/admin/users', 'Settings', 'columnheader', 'Email'],
   ] as const) {
     await page.goto(server.url + path)
     await stop(

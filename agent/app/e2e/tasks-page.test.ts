@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { openItem, showTab } from './inbox.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
@@ -82,7 +83,7 @@ test('the page shows tasks with their attempts, and a blocked task continues wit
 
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   await page.goto(`${server.url}/sessions/${id}`)
   const card = (text: string) => by(page, 'task-card').filter({ hasText: text })
   const status = (text: string) => card(text).getAttribute('data-status')
@@ -131,7 +132,8 @@ test('the page shows tasks with their attempts, and a blocked task continues wit
   await inboxNote.press('Enter')
   await expect.poll(async () => (await waiting()).length, POLL).toBe(0)
   await expect.poll(standings, POLL).toMatchObject({ Raise: 'done' })
-  await by(page, 'inbox-all').click()
+  await showTab(page, 'decided')
+  await openItem(page, { kind: 'action_required', text: 'How high' })
   await item.getByText('completed by you').waitFor()
   const walls = (await tasks()).find(({ goal }) => goal.startsWith('Raise'))
   const answers = (await readLog(client, walls?.worker_id ?? '')).filter(isType('user.message'))

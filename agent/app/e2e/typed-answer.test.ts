@@ -4,6 +4,7 @@
  */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { itemRow, showTab } from './inbox.ts'
 import { openBrowser, openPage } from './browser.ts'
 import { cairn, makePlace, startService } from './server.ts'
 import { newSession, readLog, say, waitFor } from './session.ts'
@@ -37,7 +38,7 @@ test('the composer answers an open question or sends a new message, and the inbo
   const server = await startService(makePlace({ scenario: SCENARIO }))
   const { page } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   const open = async () => {
     const id = await newSession(server.client)
     await say(server.client, id, 'paint it')
@@ -62,9 +63,9 @@ test('the composer answers an open question or sends a new message, and the inbo
   await page.getByText('As you like.').waitFor()
   await by(page, 'composer', '[data-mode="message"]').waitFor()
   await page.goto(`${server.url}/inbox`)
-  await by(page, 'inbox-all').click()
-  await by(page, 'inbox-item', '[data-status="expired"]').getByText('skipped').waitFor()
-  await by(page, 'inbox-item', '[data-status="responded"]').getByText('answered').waitFor()
+  await showTab(page, 'decided')
+  await itemRow(page, { status: 'expired' }).getByText('skipped').waitFor()
+  await itemRow(page, { status: 'responded' }).getByText('answered').waitFor()
 })
 
 test('cairn send answers the open question; --new-message sends a message instead', async () => {

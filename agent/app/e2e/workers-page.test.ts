@@ -3,6 +3,7 @@
  */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { openItem } from './inbox.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
@@ -95,19 +96,22 @@ test('the page shows workers live, links their questions, stops them, and render
 
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.waitForURL('**/sessions')
+  await page.waitForURL(url => url.pathname === '/')
   // The list shows root sessions. A root that waits for its workers is marked as such, in its header too.
   const waiting = await newSession(client)
   await say(client, waiting, 'wait for it')
-  await by(page, 'session-item', `[data-session-id="${waiting}"]`).getByText('Running, 1 worker').waitFor()
+  await by(page, 'recent-session', `[data-session-id="${waiting}"]`).getByLabel('Running, 1 worker').waitFor()
   await page.goto(`${server.url}/sessions/${waiting}`)
   await by(page, 'session-state', '[data-state="idle"]').getByText('Running, 1 worker').waitFor()
   await client.call('archiveSession', { params: { id: waiting } })
-  await by(page, 'session-item', `[data-session-id="${waiting}"]`).waitFor({ state: 'detached' })
-  await by(page, 'session-item', `[data-session-id="${id}"]`).waitFor()
-  expect(await by(page, 'session-item').count()).toBe(1)
+  await by(page, 'recent-session', `[data-session-id="${waiting}"]`).waitFor({ state: 'detached' })
+  await by(page, 'recent-session', `[data-session-id="${id}"]`).waitFor()
+  expect(await by(page, 'recent-session').count()).toBe(1)
 
   await page.goto(`${server.url}/sessions/${id}`)
+  // Its own turn has ended, and it is shown as running as long as its workers are.
+  await by(page, 'session-state', '[data-state="done"]').getByText('Running, 2 workers').waitFor()
+  expect(await by(page, 'session-state').locator('.dot').getAttribute('data-state')).toBe('running')
   const done = by(page, 'worker-card', '[data-status="complete"]')
   await done.waitFor()
   await done.locator('summary').click()
@@ -120,7 +124,7 @@ test('the page shows workers live, links their questions, stops them, and render
   await by(page, 'workers-table').waitFor()
   const row = (text: string) => by(page, 'worker-row').filter({ hasText: text })
   await expect.poll(() => by(page, 'worker-row').count(), POLL).toBe(4)
-  await row('Publish').getByText('Question').waitFor()
+  await row('Publish').getByText('Needs answer').waitFor()
   expect(await row('Read the tests').getAttribute('data-level')).toBe('2')
   expect(await row('Write the parser').textContent()).toContain('no price set')
   await row('Review').getByText('Running, 1 worker').waitFor()
@@ -143,7 +147,7 @@ test('the page shows workers live, links their questions, stops them, and render
 
   // A worker's inbox item links to the worker and to its parent session.
   await by(page, 'nav-inbox').click()
-  const item = by(page, 'inbox-item', '[data-kind="input_required"]')
+  const item = await openItem(page, { kind: 'input_required' })
   const origin = item.locator('[data-testid="from-worker"]')
   await expect.poll(() => origin.textContent(), POLL).toContain('from worker Publish the notes')
   expect(await origin.locator('a').nth(1).getAttribute('href')).toContain(id)

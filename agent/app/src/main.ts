@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   createApi,
@@ -12,18 +12,22 @@ import {
   createRegistry,
   type HarnessStats,
   loginLinkPath,
+  mcpPages,
+  type Mount,
   meterStore,
   signingSecrets,
 } from '@cairn/api'
-import { chooseSandbox, type SandboxChoice } from '@cairn/sandbox'
+import { chooseSandbox, type SandboxChoice, TemporaryFolderError } from '@cairn/sandbox'
 import { createLearnedFacts, createModels, type LearnedFacts, modelSecrets } from '@cairn/models'
-import { rereadSkills } from '@cairn/harness'
+import { createMcpLogins, type McpLogins, rereadSkills } from '@cairn/harness'
 import { startScriptedProviders } from '@cairn/scripted-model'
 import { secretsOf } from '@cairn/channels'
-import { createRedactor, type Redact } from '@cairn/log'
+import { compatMounts } from '@cairn/compat'
+import { createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { assetBeside } from '@cairn/tooling/beside'
 import { VERSION } from '@cairn/tooling/version'
-import type { EffectiveConfig } from './config/effective-config.ts'
+import { ConfigError } from './config/config-error.ts'
+import { authVariables, type EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
 import { announceServer, learnedFactsFile, reachableUrl } from './local/data-dir.ts'
 import { ensureFirstAdmin } from './local/local-admin.ts'
@@ -32,7 +36,9 @@ import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
 import { startNotifying } from './serve/start-notifications.ts'
-import { connectionPolicy } from './serve/connection-policy.ts'
+import { startOtel } from './otel/start-otel.ts'
+import { type ConnectionPolicy, connectionPolicy } from './serve/connection-policy.ts'
+import { skillsDirOf, startSettings } from './settings/start-settings.ts'
 import type { Service, ServiceOptions } from './serve/service-options.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
 
@@ -45,11 +51,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const scripted = await startScriptedProviders(config.models, readDemoScenario(), options.configDir)
   parts.defer(() => scripted.close())
-  const secrets = [...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
-  const { redact, learnSecrets } = redactAsKnown(secrets)
-  const log = options.createLog(redact)
-  const report = reportTo(log)
-  const models = createModels(config.models, env, scripted.urls, readLearnedFacts(dataDir, report))
+  const { secrets, redact, learnSecrets, log, report, learned } = openRecords(options)
+  const models = createModels(config.models, env, scripted.urls, learned)
   parts.defer(() => models.close())
   const opened = await openStore(database, dataDir, { redact, report, workspacesDir })
   parts.defer(() => opened.close())
@@ -62,8 +65,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   parts.defer(() => sandbox?.close())
 
   const policy = connectionPolicy(config, env, dataDir)
-  const mounts = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
-  // The API listens before the runner starts, so that an address in use fails the start before any turn runs.
+  let url = ''
+  const known = { ...policy, store, learnSecrets, log, scripted, sandbox, admin, learned }
+  const started = await startSettings(options, known, parts)
+  const mcpLogins = openMcpLogins(options, { ...policy, store, learnSecrets, url: () => url })
+  const channels = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
+  // The API listens before the runner starts: an address in use fails the start before any turn runs.
   let worker: StartedWorker | null = null
   const api = await createApi({
     store,
@@ -77,8 +84,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     demo,
     ...(sandbox === null ? {} : { sandbox: sandbox.standing }),
     skills: () => listSkills(options, log),
+    settings: started.settings,
     metrics,
-    mounts,
+    ...mountAll(mcpLogins, store, config, channels),
     connections: policy,
     notices: startNotifying({ ...options, sealing: policy.sealing, redact }, store, admin, report, parts),
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
@@ -86,24 +94,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     harnessStats: () => statsOf(worker, sandbox),
   })
   parts.defer(() => api.close())
-  // The data directory has its key by now, created here or shared by another process on the database.
+  // The data directory has its key by now, created here or by another process on the database.
   learnSecrets(await signingSecrets(dataDir))
-  const address = await api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
-    throw explainListen(error, options)
-  })
-  const url = reachableUrl(address)
-  if (role !== 'worker') parts.defer(announceServer(dataDir, { url, pid: process.pid }))
+  url = reachableUrl(await listen(api, options))
+  if (role !== 'worker') parts.defer(announceServer(dataDir, aboutServer(config, url)))
 
+  const given = { ...options, store, models, secrets, redact, log, url, mcpLogins }
   worker =
     sandbox === null
       ? null
-      : await startWorker(
-          { ...options, store, models, secrets, redact, log, sandbox, url, scriptedUrls: scripted.urls },
-          parts,
-        )
+      : await startWorker({ ...given, sandbox, scriptedUrls: scripted.urls, started }, parts)
 
   parts.defer(store.search.follow())
-  const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
+  startOtel(options, opened, admin.org_id, report, parts)
+  const loginUrl =
+    (config.public_url ?? url) + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
   const running = parts.move()
   return {
     url,
@@ -118,6 +123,67 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await running.disposeAsync()
     },
   }
+}
+
+const listen = (api: Awaited<ReturnType<typeof createApi>>, options: ServiceOptions) =>
+  api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
+    throw explainListen(error, options)
+  })
+
+/** How programs on this machine find the server. */
+const aboutServer = ({ public_url }: ServiceOptions['config'], url: string) => ({
+  url,
+  pid: process.pid,
+  ...(public_url === undefined ? {} : { public_url }),
+})
+
+/** The log, what it redacts, and what is known about model servers. */
+function openRecords(options: ServiceOptions) {
+  const { config, env, dataDir, database } = options
+  const secrets = [...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
+  const redacting = redactAsKnown(secrets)
+  const log = options.createLog(redacting.redact)
+  const report = reportTo(log)
+  return { secrets, ...redacting, log, report, learned: readLearnedFacts(dataDir, report) }
+}
+
+/** The mounts of the channels, of the compatible APIs, and of the accounts at MCP servers. */
+function mountAll(
+  accounts: McpLogins | null,
+  store: LogStore,
+  config: EffectiveConfig['config'],
+  channels: readonly Mount[],
+): Pick<Parameters<typeof createApi>[0], 'mcp' | 'mounts'> {
+  const sessions = { store, now: Date.now, newId: randomUUID }
+  const mounts = [...channels, ...compatMounts({ ...sessions, config, version: VERSION })]
+  return accounts === null
+    ? { mounts }
+    : { mcp: accounts, mounts: [...mounts, mcpPages({ accounts, sessions })] }
+}
+
+/** Null: no MCP server has a login. */
+function openMcpLogins(
+  { config: { mcp_servers: servers, public_url }, env }: ServiceOptions,
+  {
+    sealing,
+    store,
+    learnSecrets,
+    url,
+  }: Pick<ConnectionPolicy, 'sealing'> & {
+    store: LogStore
+    learnSecrets: (secrets: readonly string[]) => void
+    url: () => string
+  },
+): McpLogins | null {
+  if (!Object.values(servers).some(server => 'url' in server && server.auth !== undefined)) return null
+  return createMcpLogins({
+    servers,
+    env,
+    store: store.mcpAccounts,
+    sealing,
+    publicUrl: () => public_url ?? url(),
+    learnSecrets,
+  })
 }
 
 /** What this service or another on the data directory has learned about model servers. */
@@ -141,11 +207,12 @@ function redactAsKnown(secrets: string[]): {
 
 /** Reads the skills each time, because they may change. An invalid one is left out; the runner logs it. */
 async function listSkills(
-  { config, configDir }: ServiceOptions,
+  options: ServiceOptions,
   log: Logger,
 ): Promise<{ name: string; description: string }[]> {
-  const directory = config.skills === undefined ? undefined : resolve(configDir, config.skills)
-  const { skills } = await rereadSkills(directory, (level, message, fields) => log[level](message, fields))
+  const { skills } = await rereadSkills(skillsDirOf(options), (level, message, fields) =>
+    log[level](message, fields),
+  )
   return [...skills].map(([name, { description }]) => ({ name, description }))
 }
 
@@ -171,7 +238,12 @@ async function findSandbox(
   log: Logger,
 ): Promise<SandboxChoice> {
   const hidden = [dataDir, workspacesDir]
-  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden })
+  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden }).catch(
+    (error: unknown) => {
+      if (!(error instanceof TemporaryFolderError)) throw error
+      throw new ConfigError('TMPDIR', [error.message], { cause: error })
+    },
+  )
   const { terminal, network, summary } = sandbox.standing
   log[terminal === 'boxed' && network !== 'open' ? 'info' : 'warn'](summary, { terminal, network })
   return sandbox
@@ -187,7 +259,7 @@ function secretsOfConfig(
 ): string[] {
   const names = Object.values(mcp_servers).flatMap(server =>
     'url' in server
-      ? Object.values(server.headers_env)
+      ? [...Object.values(server.headers_env), ...authVariables(server).map(({ variable }) => variable)]
       : server.env.filter(name => /key|token|secret|password|credential/i.test(name)),
   )
   names.push(...Object.values(browser.secrets).map(({ value_env }) => value_env))

@@ -13,7 +13,7 @@ export type Send = (
     method: string
     redirect: 'manual'
     headers: Record<string, string>
-    body: string
+    body: string | Uint8Array<ArrayBuffer>
     signal: AbortSignal
   },
 ) => Promise<Answer>

@@ -26,7 +26,9 @@ export class ApiError extends Error {
   /** The server's Retry-After, in milliseconds. */
   readonly retryAfterMs: number | null
   constructor(problem: ProblemDocument, retryAfterMs: number | null = null) {
-    super(`${problem.title}: ${problem.detail}`)
+    const { title, detail } = problem
+    // "Session x not found." needs no "Not found: ".
+    super(detail.toLowerCase().includes(title.toLowerCase()) ? detail : `${title}: ${detail}`)
     this.problem = problem
     this.retryAfterMs = retryAfterMs
   }

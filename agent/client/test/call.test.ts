@@ -181,6 +181,13 @@ test('a service-account token calls /v1/api routes, and a user-only route fails 
   )
 })
 
+test('states an error once: the title is left out if the detail contains it', () => {
+  const messageOf = (title: string, detail: string): string =>
+    new ApiError({ type: 'about:blank', title, status: 404, code: 'x', detail, request_id: '' }).message
+  expect(messageOf('Not found', 'Session x not found.')).toBe('Session x not found.')
+  expect(messageOf('Conflict', 'The session is running.')).toBe('Conflict: The session is running.')
+})
+
 test('classifies every retryable error of the table as retryable without the table', () => {
   for (const [code, { status, title, retryable }] of Object.entries(ERRORS)) {
     if (!retryable) continue

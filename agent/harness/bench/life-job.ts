@@ -1,7 +1,10 @@
 /** What the bench of a long life and its process say to each other, and who its sessions belong to. */
+import { join } from 'node:path'
+import { type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
 import type { Principal } from '@cairn/protocol'
 
-export type WakeJob = { dir: string; session_id: string; turns: number }
+/** `database`: the URL of a Postgres store; absent: the embedded store in `dir`. */
+export type WakeJob = { dir: string; database?: string; session_id: string; turns: number }
 export type WakeReport = {
   /** From the message to the request of the model on disk. */
   wake_ms: number
@@ -12,6 +15,9 @@ export type WakeReport = {
   /** Characters of the snapshot at the end; 0 without one. */
   snapshot: number
 }
+
+export const openJobStore = ({ dir, database }: Pick<WakeJob, 'dir' | 'database'>): Promise<LogStore> =>
+  database === undefined ? openSqliteStore({ dir: join(dir, 'log') }) : openPostgresStore({ url: database })
 
 export const owner: Principal = {
   kind: 'user',

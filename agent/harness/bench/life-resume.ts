@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path'
 import { Config, type EventType } from '@cairn/protocol'
-import { type LogStore, openSqliteStore } from '@cairn/log'
+import type { LogStore } from '@cairn/log'
 import { addMessage, createSession } from '@cairn/sessions'
 import { FOLD_VERSION } from '@cairn/state'
-import { newId, owner, type WakeJob, type WakeReport } from './life-job.ts'
+import { newId, openJobStore, owner, type WakeJob, type WakeReport } from './life-job.ts'
 import { startHarness } from '../src/runner/runner.ts'
 import { createModels } from '@cairn/models'
 import { startScriptedServer } from '@cairn/scripted-model'
@@ -23,8 +23,9 @@ async function seen(store: LogStore, session_id: string, after: number, type: Ev
   return found.promise.finally(unwatch)
 }
 
-async function measure({ dir, session_id, turns }: WakeJob): Promise<WakeReport> {
-  const store = await openSqliteStore({ dir: join(dir, 'log') })
+async function measure({ session_id, turns, ...place }: WakeJob): Promise<WakeReport> {
+  const { dir } = place
+  const store = await openJobStore(place)
   const server = await startScriptedServer({ rules: [{ steps: [{ text: 'Done, as you said.' }] }] })
   const config = Config.parse({
     models: { default: 'demo/model', providers: { demo: { kind: 'scripted' } } },

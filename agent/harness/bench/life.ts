@@ -8,9 +8,8 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openSqliteStore } from '@cairn/log'
 import { createSession } from '@cairn/sessions'
-import { newId, owner, type WakeJob, type WakeReport } from './life-job.ts'
+import { newId, openJobStore, owner, type WakeJob, type WakeReport } from './life-job.ts'
 import { liveLong } from './long-life.ts'
 
 export type LifeRow = { events: number; began: 'log' | 'snapshot' } & Omit<WakeReport, 'turns_ms'> & {
@@ -23,13 +22,17 @@ const TURNS = 30
 const RESTARTS = 5
 const TOO_LONG_MS = 240_000
 
-export async function benchLife(directory: string): Promise<LifeRow[]> {
+export async function benchLife(
+  directory: string,
+  { database, lives = LIVES }: { database?: string; lives?: readonly number[] } = {},
+): Promise<LifeRow[]> {
   const rows: LifeRow[] = []
-  for (const events of LIVES) {
+  for (const events of lives) {
     const dir = await mkdtemp(join(directory, 'cairn-bench-'))
+    const place = { dir, ...(database === undefined ? {} : { database }) }
     try {
-      const session_id = await live(dir, events)
-      const job = { dir, session_id, turns: TURNS }
+      const session_id = await live(place, events)
+      const job = { ...place, session_id, turns: TURNS }
       rows.push({ events, began: 'log', ...sumUp([await wake(job)]) })
       const reports: WakeReport[] = []
       while (reports.length < RESTARTS) reports.push(await wake(job))
@@ -52,8 +55,8 @@ const sumUp = (reports: readonly WakeReport[]): Omit<LifeRow, 'events' | 'began'
   snapshot: Math.max(...reports.map(({ snapshot }) => snapshot)),
 })
 
-async function live(dir: string, events: number): Promise<string> {
-  const store = await openSqliteStore({ dir: join(dir, 'log') })
+async function live(place: Pick<WakeJob, 'dir' | 'database'>, events: number): Promise<string> {
+  const store = await openJobStore(place)
   const deps = { store, now: Date.now, newId }
   const { id } = await createSession(deps, ['assistant'], { principal: owner, title: 'A long life' })
   await liveLong(store, id, events)

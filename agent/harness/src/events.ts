@@ -5,8 +5,15 @@ const writeWake = writer('wake')
 const writeRecovery = writer('sweeper')
 const write = writer('turn')
 
-export const sessionWoken = (data: { worker_id: string; cursor: number }): EventDraft<'harness.wake'> =>
-  writeWake('harness.wake', data)
+export const sessionWoken = ({
+  agent_version,
+  ...data
+}: {
+  worker_id: string
+  cursor: number
+  agent_version: number | undefined
+}): EventDraft<'harness.wake'> =>
+  writeWake('harness.wake', agent_version === undefined ? data : { ...data, agent_version })
 /** The background review starts (contract 14.13): flags instead of the cursor. */
 export const reviewStarted = (data: {
   worker_id: string

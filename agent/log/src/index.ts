@@ -45,6 +45,10 @@ export type {
   MissionState,
   NewMission,
 } from './resources/missions/row.ts'
+export type { MarkKind, MarkOwner, MarkRow, MarkStore } from './resources/marks/row.ts'
+export type { McpAccountKey, McpAccountRow, McpAccountStore } from './resources/mcp-accounts/row.ts'
+export type { PushStore } from './resources/push/row.ts'
+export type { NewSetting, SettingKey, SettingRow, SettingStore } from './resources/settings/row.ts'
 export {
   NOTIFICATIONS,
   type NewNotification,
@@ -87,9 +91,19 @@ export {
   parsePostgresUrl,
   type PostgresAddress,
 } from './postgres/address.ts'
-export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } from './postgres/open.ts'
+export {
+  checkPostgresUpgrade,
+  openPostgresStore,
+  type PostgresStoreOptions,
+  type SharedLogStore,
+} from './postgres/open.ts'
 export { UnsafeServer } from './postgres/unsafe-server.ts'
+export { UnsupportedSchema } from './engine/migrations.ts'
+export { NoStore } from './engine/no-store.ts'
+export type { UpgradePlan } from './engine/upgrade-plan.ts'
+export { checkSqliteUpgrade } from './sqlite/upgrade-check.ts'
 export { tail } from './tail.ts'
+export { type ShapeState, sharesOf } from './resources/search/shape.ts'
 export { applyEffect, type Effect, effectOf, type Projected } from './engine/projection.ts'
 export { createStreamRedactor, type StreamRedactor } from './engine/stream-redactor.ts'
 export { createRedactor, REDACTED, type Redact } from './engine/redact.ts'

@@ -28,6 +28,7 @@ export const REFUSALS = [
   'code_run_ended',
   'browser_moved',
   'control_held',
+  'request_answered',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard rejected the commit; nothing of it was written. */

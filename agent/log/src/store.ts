@@ -105,6 +105,8 @@ export interface LeaseStore {
    * The current lease and status of a session: called after every commit to a leased session, so it is cheap.
    */
   get(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
+  /** Number of sessions that a claim without a limit and rules would take. */
+  countDue(): Promise<number>
   /** Calls back whenever some session may have work. Spurious calls are possible. */
   watch(onChange: () => void): () => void
 }

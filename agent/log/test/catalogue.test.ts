@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { RESOURCES } from '../src/resources/index.ts'
 import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
 import { openDb } from '../src/sqlite/adapter.ts'
+import { readMigrations as readPostgresMigrations } from '../src/postgres/migrate.ts'
 import { TABLES } from '../src/tables.ts'
 import {
   POSTGRES_SCHEMA,
@@ -89,8 +90,8 @@ test('a schema of the older numbering is rejected and left unchanged', async () 
   for (const readOnly of [false, true])
     await expect(openPostgresStore({ url: older.place, readOnly })).rejects.toThrow(
       '[migrate] the store has version 24 of the older numbering of schemas, this program has version ' +
-        `${readMigrations().length} of the present one and cannot read that store: start the program that ` +
-        'wrote it, or use an empty data directory or schema',
+        `${readPostgresMigrations().length} of the present one and cannot read that store: start the program ` +
+        'that wrote it, or use an empty data directory or schema',
     )
   const tables = await querySql(
     older.place,

@@ -1,6 +1,6 @@
 /** A claim reads pending and running work, and never the table of sessions, on both stores. */
 import { openPostgresStore } from '@cairn/log'
-import { prepareClaimSql } from '../src/sqlite/claim-sql.ts'
+import { COUNT_DUE, prepareClaimSql } from '../src/sqlite/claim-sql.ts'
 import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
 import { TAKE } from '../src/postgres/claim.ts'
 import { CLAIM_QUERIES } from '../src/postgres/claim-queries.ts'
@@ -31,6 +31,7 @@ test('Postgres plans no scan over the sessions for any statement of a claim', as
     const values: Record<keyof typeof statements, unknown[]> = {
       LOOK: [null, 50, 116],
       RUNNING: [null],
+      COUNT_DUE: [null],
       LOOK_BY_PRINCIPAL: ['', 10, 256, [], 10, [], 0],
       TAKE: ['w', null, 1000, ['s1', 's2'], 1],
     }
@@ -56,7 +57,8 @@ test('Postgres plans no scan over the sessions for any statement of a claim', as
 test('SQLite reads everything that a claim needs from indexes, in their order', () => {
   const db = openDb(':memory:')
   migrate(db, readMigrations(), 0)
-  for (const [name, statement] of Object.entries(prepareClaimSql(db))) {
+  const statements = { ...prepareClaimSql(db), countDue: db.prepare(COUNT_DUE) }
+  for (const [name, statement] of Object.entries(statements)) {
     const plan = db
       .prepare(`EXPLAIN QUERY PLAN ${statement.sourceSQL}`)
       .all()

@@ -22,6 +22,9 @@ import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/maintenance.ts'
 import { defineSnapshots } from './conformance/snapshots.ts'
 import { defineState } from './conformance/state.ts'
+import { defineMarks } from './conformance/marks.ts'
+import { defineMcpAccounts } from './conformance/mcp-accounts.ts'
+import { defineSettings } from './conformance/settings.ts'
 import { defineMissions } from './conformance/missions.ts'
 import { defineResearch } from './conformance/research.ts'
 import { defineTasks } from './conformance/tasks.ts'
@@ -48,6 +51,9 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('fairness', () => defineFairness(bench))
     describe('inbox', () => defineInbox(bench))
     describe('notifications', () => defineNotifications(bench))
+    describe('marks and push', () => defineMarks(bench))
+    describe('MCP accounts', () => defineMcpAccounts(bench))
+    describe('settings', () => defineSettings(bench))
     describe('searching', () => defineSearching(bench))
     describe('state', () => defineState(bench))
     describe('snapshots', () => defineSnapshots(bench))

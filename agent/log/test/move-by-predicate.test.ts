@@ -351,6 +351,33 @@ async function fill(store: LogStore, org_id: string): Promise<void> {
     about: item.id,
     next_at: 0,
   })
+  const owner = { org_id, user_id: user }
+  await store.marks.put(owner, { kind: 'pin', about: of('root'), content: '{}' }, 5)
+  await store.push.addKey(org_id, { public_key: 'p', sealed: 's' })
+  await store.push.subscribe(user, { id: of('browser'), sealed: 's' }, 5)
+  const login = { server: 'linear', owner_id: user, sealed: 's' }
+  await store.mcpAccounts.keep({ org_id, server: login.server, owner_id: user }, null, {
+    sealed: 's',
+    issuer: null,
+    scope: null,
+    connected_at: null,
+  })
+  await store.mcpAccounts.beginLogin(org_id, {
+    ...login,
+    state_sha256: of('state'),
+    user_id: user,
+    ttl_ms: 9e12,
+  })
+  const agent = { org_id, kind: 'agent', name: 'engineer' }
+  await store.settings.add(agent, 0, {
+    change: 'publish',
+    content: '{}',
+    sealed: null,
+    note: null,
+    restored_from: null,
+    changed_by: user,
+  })
+  await store.settings.pinAgent(org_id, of('session'), agent.name, 1)
 }
 
 async function copyOne(source: Place, target: Place, key: number): Promise<string[]> {

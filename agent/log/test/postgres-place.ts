@@ -11,6 +11,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { type Migration, newestOf } from '../src/engine/migrations.ts'
+import { migrate } from '../src/postgres/migrate.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 /** `place` is the URL of a store with its schema, in the format of DATABASE_URL. */
@@ -69,27 +71,41 @@ function placeIn(database: string): PostgresPlace {
   }
 }
 
-/** A new schema name; the store creates the schema when it is opened, and `remove` drops it. */
-export async function makePostgresPlace(): Promise<PostgresPlace> {
-  return placeIn(await sharedPostgres())
+/**
+ * A new schema name; the store creates the schema when it is opened, or these migrations do now. `remove`
+ * drops it.
+ */
+export async function makePostgresPlace(migrations?: readonly Migration[]): Promise<PostgresPlace> {
+  const made = placeIn(await sharedPostgres())
+  if (migrations !== undefined) await migratePlace(made, migrations)
+  return made
 }
 
-/** Emptied places that still have the tables of the store. */
-const emptied: PostgresPlace[] = []
+/** Migrates as a program with these migrations does. */
+export const migratePlace = (
+  { place, schema }: PostgresPlace,
+  migrations: readonly Migration[],
+): Promise<void> => withClient(place, client => migrate(client, schema, { migrations }))
+
+/** Emptied places that still have the tables of the store, by the schema version if migrations were given. */
+const emptied = new Map<number | undefined, PostgresPlace[]>()
 
 /**
  * A place for one test, whose `remove` deletes the rows and keeps the tables for the next test of the file:
  * creating and dropping the tables takes longer than most tests. Every store on it must be closed before. In
  * a given database nothing is left behind.
  */
-export async function borrowPostgresPlace(): Promise<PostgresPlace> {
-  if (givenDatabase() !== undefined) return makePostgresPlace()
-  const lent = emptied.pop() ?? (await makePostgresPlace())
+export async function borrowPostgresPlace(migrations?: readonly Migration[]): Promise<PostgresPlace> {
+  if (givenDatabase() !== undefined) return makePostgresPlace(migrations)
+  const version = migrations === undefined ? undefined : newestOf(migrations)
+  const pool = emptied.get(version) ?? []
+  emptied.set(version, pool)
+  const lent = pool.pop() ?? (await makePostgresPlace(migrations))
   return {
     ...lent,
     async remove() {
       await runSql(lent.place, emptyTables(lent.schema))
-      emptied.push(lent)
+      pool.push(lent)
     },
   }
 }
@@ -124,11 +140,17 @@ export async function runSql(place: string, sql: string): Promise<void> {
   await querySql(place, sql)
 }
 
-export async function querySql(
+export const querySql = (
   place: string,
   sql: string,
   values: readonly unknown[] = [],
-): Promise<Record<string, unknown>[]> {
+): Promise<Record<string, unknown>[]> =>
+  withClient(place, async client => {
+    const { rows } = (await client.query(sql, [...values])) as { rows: Record<string, unknown>[] }
+    return rows
+  })
+
+async function withClient<T>(place: string, use: (client: Client) => Promise<T>): Promise<T> {
   const url = new URL(place)
   const schema = url.searchParams.get('schema')
   url.searchParams.delete('schema')
@@ -138,8 +160,7 @@ export async function querySql(
   })
   await client.connect()
   try {
-    const { rows } = (await client.query(sql, [...values])) as { rows: Record<string, unknown>[] }
-    return rows
+    return await use(client)
   } finally {
     await client.end()
   }

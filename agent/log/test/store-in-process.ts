@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import { type LogStore, openSqliteStore, type SqliteStoreOptions } from '@cairn/log'
+import { type Migration, newestOf } from '../src/engine/migrations.ts'
 import { DATABASE } from '../src/sqlite/live-copy.ts'
 import { migrate, readMigrations } from '../src/sqlite/migrate.ts'
 import { runWriter } from '../src/sqlite/run-writer.ts'
@@ -39,23 +40,28 @@ const startInProcess: StartThread = start => {
   })
 }
 
-/** Created by the first store of this process. */
-let template: string | null = null
+/** Migrated databases of this process, by schema version. */
+const templates = new Map<number, string>()
 
-function migrated(): string {
+function migrated(migrations: readonly Migration[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-migrated-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const db = openDb(join(folder, DATABASE))
   configureWriter(db)
-  migrate(db, readMigrations(), Date.now())
+  migrate(db, migrations, Date.now())
   db.close()
   return join(folder, DATABASE)
 }
 
-function copyMigrated(dir: string): void {
+/** Creates the database of a data directory with these migrations, unless it has one. */
+export function copyMigrated(dir: string, migrations: readonly Migration[] = readMigrations()): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, DATABASE)
-  if (!existsSync(path)) copyFileSync((template ??= migrated()), path)
+  if (existsSync(path)) return
+  const version = newestOf(migrations)
+  const template = templates.get(version) ?? migrated(migrations)
+  templates.set(version, template)
+  copyFileSync(template, path)
 }
 
 export function openStoreInProcess(options: SqliteStoreOptions): Promise<LogStore> {

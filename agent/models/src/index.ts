@@ -13,7 +13,7 @@ export { acceptableTools } from './repair/acceptable-tools.ts'
 export { readArguments } from './repair/json-arguments.ts'
 export { imageKey } from './repair/texts.ts'
 export { findToolName } from './repair/tool-names.ts'
-export type { Fetch } from './plain-fetch.ts'
+export { createPlainFetch, type Fetch } from './plain-fetch.ts'
 export {
   type ModelAnswer,
   type ModelChunk,
@@ -25,6 +25,7 @@ export {
   type Usage,
 } from './provider.ts'
 export {
+  type AddedProviders,
   createModels,
   modelSecrets,
   type Models,

@@ -5,6 +5,7 @@
 import type { Config, ProviderConfig, Rates } from '@cairn/protocol'
 import type { AnthropicOptions } from './anthropic.ts'
 import { contextWindowOf } from './catalog.ts'
+import type { Fetch } from './plain-fetch.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
 import { createServerProfiles, type ProfileFact, type ServerProfiles } from './servers/effective-profile.ts'
 import { createLearnedFacts, type LearnedFacts } from './servers/learned-facts.ts'
@@ -45,6 +46,14 @@ const VENDOR_KEY: Record<'openai' | 'anthropic', { host: string; env: string }> 
   anthropic: { host: 'api.anthropic.com', env: 'ANTHROPIC_API_KEY' },
 }
 
+/** What the configuration does not say about providers that an administrator added. */
+export type AddedProviders = {
+  /** Stored keys by provider. A variable that the configuration names wins over them. */
+  keys?: Readonly<Record<string, string>>
+  /** The fetch that reaches the provider; undefined: the usual one. */
+  fetchOf?: (provider: string) => Fetch | undefined
+}
+
 /**
  * `scriptedUrls`: base URL of each scripted provider (see startScriptedProviders in scripted-providers.ts).
  */
@@ -53,6 +62,7 @@ export function createModels(
   env: Env,
   scriptedUrls: Readonly<Record<string, string>> = {},
   learned: LearnedFacts = createLearnedFacts(),
+  added: AddedProviders = {},
 ): Models {
   const made = new Map<string, MadeProvider>()
   const known = Object.keys(models.providers)
@@ -65,13 +75,13 @@ export function createModels(
       )
     const existing = made.get(name)
     if (existing) return existing
-    const provider = makeProvider(name, config, { models, env, scriptedUrls, learned })
+    const provider = makeProvider(name, config, { models, env, scriptedUrls, learned, added })
     made.set(name, provider)
     return provider
   }
 
   return {
-    secrets: modelSecrets(models, env),
+    secrets: [...modelSecrets(models, env), ...Object.values(added.keys ?? {})],
     resolve(name) {
       const { providerName, model } = splitName(name)
       const { provider, profiles } = providerOf(providerName)
@@ -117,10 +127,11 @@ type ProviderDeps = {
   env: Env
   scriptedUrls: Readonly<Record<string, string>>
   learned: LearnedFacts
+  added: AddedProviders
 }
 
 function makeProvider(name: string, config: ProviderConfig, deps: ProviderDeps): MadeProvider {
-  const { models, env, scriptedUrls, learned } = deps
+  const { models, env, scriptedUrls, learned, added } = deps
   const profilesAt = (kind: 'openai' | 'anthropic', baseUrl: string): ServerProfiles =>
     createServerProfiles({
       provider: name,
@@ -140,7 +151,10 @@ function makeProvider(name: string, config: ProviderConfig, deps: ProviderDeps):
     return { provider, profiles }
   }
   const variable = keyName(config)
-  const key = variable === undefined ? undefined : env[variable]
+  const stored = added.keys?.[name]
+  const fetch = added.fetchOf?.(name)
+  const named = config.api_key_env === undefined ? undefined : env[config.api_key_env]
+  const key = named ?? stored ?? (variable === undefined ? undefined : env[variable])
   if (variable !== undefined && !key)
     throw misconfigured(
       `provider "${name}" needs its API key in the environment variable ${variable}, which is ` +
@@ -153,6 +167,7 @@ function makeProvider(name: string, config: ProviderConfig, deps: ProviderDeps):
     proxy: proxySettings(env),
     profiles,
     ...(key ? { apiKey: key } : {}),
+    ...(fetch === undefined ? {} : { fetch }),
   }
   if (config.kind === 'openai') {
     const { headers } = config

@@ -1,11 +1,15 @@
 /**
- * Files that `npm run gen` derives from the contract: docs/events.md and the tables without schemas.
+ * Files that `npm run gen` derives from the contract: docs/events.md, the pages of reference-pages.ts and the
+ * tables without schemas.
  * agent/api adds the OpenAPI document.
  */
 import { z } from 'zod'
 import { EVENTS, EVENT_TYPES, type EventType, FAMILIES } from './events/index.ts'
 import { familyOf, isWritten } from './events/lookups.ts'
+import { configurationPage, httpApiPage } from './reference-pages.ts'
 import { ROUTES, type Route, type RouteName } from './routes/index.ts'
+
+export { tableCell } from './reference-pages.ts'
 
 type JsonSchema = {
   type?: string | string[]
@@ -105,17 +109,19 @@ function typeText(schema: JsonSchema): string {
   return typeof schema.type === 'string' ? schema.type : 'any'
 }
 
-/** Routes of the login form and the session list. A page loads these rows first, and the others on demand. */
+/** Routes of the login form and the first page. A page loads these rows first, and the others on demand. */
 const FIRST = [
   'login',
   'refresh',
   'logout',
   'me',
   'about',
+  'home',
   'createSession',
   'listSessions',
   'getSession',
   'listInbox',
+  'listMissions',
   'streamShared',
 ] as const satisfies readonly RouteName[]
 const isFirst = (name: string): boolean => (FIRST as readonly string[]).includes(name)
@@ -219,6 +225,8 @@ function eventFacts(): string {
 export const generated = (): Promise<Record<string, string>> =>
   Promise.resolve({
     'docs/events.md': eventsPage(),
+    'docs/configuration.md': configurationPage(),
+    'docs/http-api.md': httpApiPage(),
     'agent/protocol/src/routes/route-table.ts': routeTable(),
     'agent/protocol/src/routes/route-table-others.ts': otherRoutes(),
     'agent/protocol/src/events/event-facts.ts': eventFacts(),

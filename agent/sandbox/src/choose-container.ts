@@ -1,6 +1,5 @@
 /** Containers as sandboxes: tested with each variant that a runtime may need, once, when a runner starts. */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { asError, type SandboxConfig } from '@cairn/protocol'
@@ -19,6 +18,7 @@ import {
 import { narrowedProfile } from './container-seccomp.ts'
 import { findProgram } from './program.ts'
 import type { ServiceFolder } from './service-folder.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 import { createWatchdog } from './watchdog.ts'
 
 export type ContainerOptions = {
@@ -52,7 +52,7 @@ async function tryContainers(
   engine: Engine,
   { config, hidden, folder }: ContainerOptions,
 ): Promise<SandboxProvider | { reason: string }> {
-  const makeFolder = folder?.make ?? ((what: string) => mkdtempSync(join(tmpdir(), `cairn-${what}-`)))
+  const makeFolder = folder?.make ?? ((what: string) => makeTemporaryFolder(`cairn-${what}-`))
   const profile = await seccompProfileOf(engine)
   if (profile === null) return { reason: 'podman has no seccomp profile on this machine' }
   const seccomp = join(makeFolder('seccomp'), 'seccomp.json')

@@ -3,7 +3,7 @@
  * explicitly says so; or not at all. Also describes the choice in one sentence.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Config, SandboxConfig } from '@cairn/protocol'
 import type { Sandbox, SandboxProvider } from './sandbox.ts'
@@ -15,6 +15,7 @@ import { openSandbox } from './open-sandbox.ts'
 import { createPolicyProxy, type PolicyProxy } from './policy-proxy.ts'
 import { openServiceFolder, reapDeadServices, type ServiceFolder } from './service-folder.ts'
 import { findProcessContainer, ownGroup } from './unsandboxed.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 import { createWatchdog } from './watchdog.ts'
 
 export type SandboxStatus = {
@@ -55,8 +56,9 @@ const INSTEAD =
 
 export async function chooseSandbox(options: SandboxOptions): Promise<SandboxChoice> {
   if (options.claims === false) return inspectSandbox(options)
-  await reapDeadServices()
+  // Before the folder of temporary files is listed, so that an unusable one is reported as such.
   const folder = await openServiceFolder()
+  await reapDeadServices()
   const chosen = await choose(options, folder, folder.make)
   return {
     ...chosen,
@@ -70,7 +72,7 @@ export async function chooseSandbox(options: SandboxOptions): Promise<SandboxCho
 
 /** For a process that only checks and leaves no service folder. */
 async function inspectSandbox(options: SandboxOptions): Promise<SandboxChoice> {
-  const folder = mkdtempSync(join(tmpdir(), 'cairn-looks-'))
+  const folder = makeTemporaryFolder('cairn-looks-')
   const makeFolder = (what: string): string => mkdtempSync(join(folder, `${what}-`))
   return {
     ...(await choose(options, null, makeFolder)),

@@ -24,6 +24,15 @@ export function guardedFetch(
   }
 }
 
+/** For a client with its own fetch: connects only to what egress allows, and never times out by itself. */
+export const guardedDispatcher = (egress: Egress, resolveHost: ResolveHost = resolveBySystem): Agent =>
+  new Agent({
+    connect: guardedConnector(egress, resolveHost),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  })
+
 /**
  * Judges every connection, including redirects. An address instead of a name needs no lookup: it is judged
  * here.

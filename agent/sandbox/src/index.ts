@@ -7,6 +7,7 @@
  */
 export { chooseSandbox, type SandboxChoice, type SandboxStatus } from './choose.ts'
 export { FORWARDER_PORT } from './forwarder.ts'
+export { TemporaryFolderError } from './temporary-folder.ts'
 export { createPolicyProxy, type OriginHandler, type PolicyProxy, type SandboxProxy } from './policy-proxy.ts'
 export { COMMAND_PATH, findProgram } from './program.ts'
 export {

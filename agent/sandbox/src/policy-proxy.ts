@@ -9,16 +9,16 @@
  * The name is judged by the lists and resolved once, and only the judged addresses are connected to. So
  * redirects, resources of pages, WebSockets and names that change their address all pass the same check.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
 import { hostOf, isNamedInternal, portOf, urlProblem } from './egress.ts'
 import { guardedLookup, RefusedAddress, type ResolveHost, resolveBySystem } from './guarded-lookup.ts'
 import { answer, type Dial, forward, Refused, tunnel } from './forward-request.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 type Egress = GovernanceConfig['egress']
 
@@ -63,7 +63,7 @@ export function createPolicyProxy({
   ports = [],
   resolveHost = resolveBySystem,
   // A short path, because that of a unix socket is limited to 107 bytes; private to this user.
-  folder = mkdtempSync(join(tmpdir(), 'cairn-proxies-')),
+  folder = makeTemporaryFolder('cairn-proxies-'),
 }: ProxyOptions = {}): PolicyProxy {
   const allowedPorts = new Set([80, 443, ...ports])
   const boxProxies = new Set<SandboxProxy>()

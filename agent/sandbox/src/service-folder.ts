@@ -10,6 +10,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { allProcesses, identify, type ProcessId, signalExactly } from './processes.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 const PREFIX = 'cairn-service-'
 const ALIVE = 'alive.sock'
@@ -28,7 +29,7 @@ export type ServiceFolder = {
 }
 
 export async function openServiceFolder(parent = tmpdir()): Promise<ServiceFolder> {
-  const path = mkdtempSync(join(parent, PREFIX))
+  const path = makeTemporaryFolder(PREFIX, parent)
   writeFileSync(join(path, OWNER), hostname())
   const server = createServer(socket => socket.destroy())
   await new Promise<void>((resolve, reject) => {

@@ -62,6 +62,8 @@ export type CreateSession = {
   channel?: string | undefined
   config?: Record<string, unknown> | undefined
   principal: Principal
+  /** An id derived from the caller's own name of the session; a second creation with it returns the first. */
+  id?: string
 }
 
 /** The agent of a session that names none. */
@@ -71,7 +73,7 @@ export const DEFAULT_AGENT = 'assistant'
 export async function createSession(
   { store, newId }: Deps,
   agents: readonly string[],
-  { agent = DEFAULT_AGENT, title, channel = 'web', config = {}, principal }: CreateSession,
+  { agent = DEFAULT_AGENT, title, channel = 'web', config = {}, principal, id }: CreateSession,
 ): Promise<SessionRow> {
   if (!agents.includes(agent))
     throw new AppError(
@@ -90,15 +92,34 @@ export async function createSession(
       { extra: { errors } },
     )
   }
-  return store.sessions.create({
-    id: newId(),
-    org_id: principal.org_id,
-    created_by: principal.id,
-    created_by_kind: principal.kind,
-    agent,
-    channel,
-    title: title ?? null,
-    ...(parsed.data.model === undefined ? {} : { model: parsed.data.model }),
-    config: parsed.data,
-  })
+  const create = (): Promise<SessionRow> =>
+    store.sessions.create({
+      id: id ?? newId(),
+      org_id: principal.org_id,
+      created_by: principal.id,
+      created_by_kind: principal.kind,
+      agent,
+      channel,
+      title: title ?? null,
+      ...(parsed.data.model === undefined ? {} : { model: parsed.data.model }),
+      config: parsed.data,
+    })
+  return id === undefined ? create() : createOnce(store, id, create)
+}
+
+/** Two processes may create the session at the same time: the second finds that of the first. */
+async function createOnce(
+  { sessions }: Deps['store'],
+  id: string,
+  create: () => Promise<SessionRow>,
+): Promise<SessionRow> {
+  const existing = await sessions.get(id)
+  if (existing !== null) return existing
+  try {
+    return await create()
+  } catch (error) {
+    const first = await sessions.get(id)
+    if (first === null) throw error
+    return first
+  }
 }

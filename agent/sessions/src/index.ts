@@ -9,6 +9,7 @@
 
 // Shared by all folders: dependencies, access, refusals, ids, stored state.
 export type { Deps } from './deps.ts'
+export { completeActions } from './answers/complete-actions.ts'
 export {
   findInboxItem,
   findSession,
@@ -23,7 +24,10 @@ export { derivedId } from './derived-id.ts'
 export { readFolded } from './read-folded.ts'
 export { createSealing, type Sealing } from './sealing.ts'
 
-// New sessions: create, fork.
+// A person's pins and saved views.
+export { listSessionMarks, pinSession, removeView, saveView, unpinSession } from './session-marks.ts'
+
+// New sessions: create, fork, import.
 export {
   budgetOf,
   type ChildConfig,
@@ -36,6 +40,8 @@ export {
   workspaceOf,
 } from './create.ts'
 export { forkSession, type ForkSession } from './fork.ts'
+
+export { chainHash, importPart, type ImportedPart } from './import.ts'
 
 // messages/: what a person adds to a session: messages, ratings, its title.
 export { addMessage, findRequest, type AddMessage } from './messages/messages.ts'
@@ -135,31 +141,42 @@ export {
   repeatGate,
   type CreatedItem,
 } from './inbox/create-item.ts'
-export { findOpenGate, openBlockedGoals, openCheckIns } from './inbox/open-items.ts'
+export {
+  type Approval,
+  findApproval,
+  findOpenGate,
+  openBlockedGoals,
+  openCheckIns,
+} from './inbox/open-items.ts'
+export { markItems, markItemUnread, readInbox, snoozeItem, unsnoozeItem } from './inbox/item-marks.ts'
 export { nameDecider, nameDeciders } from './inbox/decider-names.ts'
 export { listProposals, proposalOf, SKILL_PROPOSAL, type DecidedProposal } from './inbox/proposals.ts'
 export {
   chooseNotifications,
   confirmNotificationEmail,
+  isMethodOn,
   isRequested,
   type NotificationDeps,
   openNotificationCode,
   openNotificationSecret,
+  pushPublicKey,
   resendNotification,
   setNotificationEmail,
   setNotificationWebhook,
+  subscribePush,
   testNotification,
   viewNotifications,
 } from './inbox/notification-settings.ts'
+export { pushKeys, type PushKeys, pushTargets, type PushTarget } from './inbox/push-settings.ts'
 
 // answers/: people's answers to questions and inbox items.
 export { answerQuestion, type AnswerQuestion } from './answers/questions.ts'
 export {
   acknowledgeInbox,
   GRANT_TTL_MS,
-  readInbox,
   respondInbox,
   type InboxAnswer,
+  unacknowledgeInbox,
 } from './answers/inbox-items.ts'
 export { expireChangedGates } from './answers/changed-definitions.ts'
 

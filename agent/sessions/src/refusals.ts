@@ -32,6 +32,8 @@ const CODE: Record<Refusal, ErrorCode> = {
   code_run_ended: 'internal',
   browser_moved: 'no_browser',
   control_held: 'control_held',
+  // Answered with what the first attempt wrote.
+  request_answered: 'idempotency_in_progress',
 }
 
 /** Commits for a caller. A refusal becomes an AppError that names the operation and the state it met. */
@@ -48,7 +50,7 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
 export const ENDED = 'ended'
 
 /** Why an item can no longer be answered. */
-export function describeAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
+function describeAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
   if (status === 'expired' && decision === ENDED)
     return 'This has expired: the worker that asked has ended and reported its result. Nothing was changed.'
   const how = status === 'expired' ? 'has expired' : 'was already answered'
@@ -87,6 +89,12 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     schedule_moved: 'The schedule changed in the meantime: reload it and retry.',
     code_run_exists: 'The session already has an active coding agent run.',
     code_run_ended: 'The coding agent run has ended.',
+    request_answered: 'Another attempt of this request was first: retry in a moment.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }
+
+export const answeredBefore = (item: InboxItem): AppError =>
+  new AppError('already_answered', describeAnswered(item), {
+    extra: { decision: item.decision, item_status: item.status },
+  })

@@ -48,7 +48,7 @@ test('a gate has its documented keys and hides the hash of its arguments', async
     deny_reason: 'needs approval',
     policy_id: 'require_approval:terminal',
   }
-  expect((await desk.last())?.data).toEqual(data)
+  expect((await desk.last())?.data).toEqual({ ...data, item_id: id })
   const item = await readInbox(desk.deps, id, alice)
   expect(item).toMatchObject({
     kind: 'governance_gate',

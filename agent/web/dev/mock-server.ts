@@ -17,6 +17,8 @@ import {
   type SessionEvent,
   writer,
 } from '@cairn/protocol'
+import { emptySpanFold, foldSpans, packSpans } from '@cairn/state'
+import { runOfImporter } from './run-log.ts'
 import { type Step, long, reply, tour } from './scripted-log.ts'
 
 const { values: options } = parseArgs({
@@ -169,6 +171,14 @@ for (const [id, status, title] of [
           attempts: 4,
         }),
   )
+}
+// A run with workers, waits and a death of its runner. Its last turn is still going on.
+for (const { id, parent, title, status, steps } of runOfImporter(Date.now())) {
+  const log = makeLog(id, title, status)
+  log.session.parent_id = parent
+  if (parent === null) log.session.children_cost_usd = 0.22
+  for (const { draft, at } of steps) append(log, draft, at)
+  log.session.status = status
 }
 const big = makeLog('big', 'A very long session')
 const kept = Number(options.events)
@@ -350,6 +360,16 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
         source: 'user',
       },
     }
+  if (verb === 'spans') {
+    const fold = emptySpanFold()
+    foldSpans(fold, log.events)
+    return { body: packSpans(id, fold) }
+  }
+  if (verb === 'events' && target === 'poll') {
+    const rest = log.events.filter(event => event.id > Number(query.get('after') ?? 0))
+    const events = rest.slice(0, Number(query.get('limit') ?? 100))
+    return { body: { events, has_more: rest.length > events.length, last_id: events.at(-1)?.id ?? 0 } }
+  }
   if (verb === 'artifacts')
     return {
       body: {

@@ -1,4 +1,5 @@
 import './strict-csp.ts'
+import './styles/fonts.css'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/json.css'
@@ -39,6 +40,9 @@ const queries = new QueryClient({
   },
 })
 const router = makeRouter(queries)
+
+// Only in secure contexts.
+void navigator.serviceWorker?.register('/service-worker.js')
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element with id "root"')

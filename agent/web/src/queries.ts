@@ -1,15 +1,9 @@
 /**
  * The queries of the UI and their keys. Streams only invalidate them; the data is always the server's reply.
  */
-import {
-  type InfiniteData,
-  type QueryClient,
-  infiniteQueryOptions,
-  queryOptions,
-} from '@tanstack/react-query'
+import { type InfiniteData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { ArtifactSpec, InboxItem, Session } from '@cairn/protocol'
 import { client } from './api.ts'
-import { type Filters, queryOf } from './session-filters.ts'
 
 export const meQuery = queryOptions({
   queryKey: ['me'],
@@ -23,29 +17,21 @@ export const aboutQuery = queryOptions({
 })
 
 /** A fallback for an interrupted stream, which is faster. */
-const SESSIONS_EVERY_MS = 30_000
-const SESSIONS_PAGE = 60
+export const SESSIONS_EVERY_MS = 30_000
 
-export const sessionsQuery = (filters: Omit<Filters, 'q'>) => {
-  const { q: _words, ...narrow } = filters as Filters
-  return infiniteQueryOptions({
-    queryKey: ['sessions', narrow],
-    queryFn: ({ pageParam, signal }) =>
-      client.call('listSessions', {
-        query: {
-          ...queryOf(narrow, Date.now()),
-          limit: SESSIONS_PAGE,
-          // Workers are listed on the page of their root session.
-          parent_id: 'none',
-          cursor: pageParam ?? undefined,
-        },
+const RECENT = 8
+/** The pinned sessions and those that changed last, for the navigation. */
+export const recentSessionsQuery = queryOptions({
+  queryKey: ['recent'],
+  queryFn: async ({ signal }) =>
+    (
+      await client.call('listSessions', {
+        query: { limit: RECENT, sort: 'updated', parent_id: 'none', pins: 'first' },
         signal,
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: page => page.next_cursor,
-    refetchInterval: SESSIONS_EVERY_MS,
-  })
-}
+      })
+    ).sessions.slice(0, RECENT),
+  refetchInterval: SESSIONS_EVERY_MS,
+})
 
 export const sessionQuery = (id: string) =>
   queryOptions({
@@ -64,11 +50,21 @@ export const sessionTitleQuery = (id: string) =>
   })
 
 export type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>
+const pick = ({ shape, last_step, pinned }: Session): Pick<Session, 'shape' | 'last_step' | 'pinned'> => ({
+  ...(pinned && { pinned }),
+  ...(shape !== undefined && { shape }),
+  ...(last_step !== undefined && { last_step }),
+})
+
 /** Stores a session that was just read, in all queries that do not have a newer version of it. */
 export function noteSession(queries: QueryClient, session: Session): void {
   const newer = (known: Session): Session =>
-    known.id === session.id && known.last_event_id <= session.last_event_id ? session : known
+    known.id === session.id && known.last_event_id <= session.last_event_id
+      ? // A changed session comes without its shape and pin, which the lists read again.
+        { ...pick(known), ...session }
+      : known
   queries.setQueryData<Session>(['session', session.id], known => known && newer(known))
+  queries.setQueryData(recentSessionsQuery.queryKey, known => known?.map(newer))
   queries.setQueriesData<Listed>(
     { queryKey: ['sessions'] },
     data =>
@@ -79,13 +75,22 @@ export function noteSession(queries: QueryClient, session: Session): void {
   )
 }
 
-export type InboxScope = 'pending' | 'all'
+/** The number of missions under way. */
+export const activeMissionsQuery = queryOptions({
+  queryKey: ['missions', 'active'],
+  queryFn: async ({ signal }) =>
+    (await client.call('listMissions', { query: { limit: 50, status: 'active' }, signal })).missions.length,
+  refetchInterval: 30_000,
+})
+
+export type InboxScope = 'pending' | 'decided' | 'all'
+const SCOPE_STATUS = { pending: 'pending', decided: 'responded,acknowledged,expired', all: undefined }
 export const inboxQuery = (scope: InboxScope, sessionId?: string) =>
   queryOptions({
     queryKey: ['inbox', scope, sessionId ?? null],
     queryFn: ({ signal }) =>
       client.call('listInbox', {
-        query: { limit: 100, ...(scope === 'pending' ? { status: 'pending' } : {}), session_id: sessionId },
+        query: { limit: 100, status: SCOPE_STATUS[scope], session_id: sessionId },
         signal,
       }),
     select: (page: { items: InboxItem[] }) => page.items,
@@ -127,13 +132,15 @@ export const treeQuery = (sessionId: string, revision: number) =>
     placeholderData: before => before,
   })
 
-/** Whether the item waits for an answer of a person. */
+/** Whether the item waits for an answer of a person, who has not snoozed it. */
 export const needsAnswer = (item: InboxItem): boolean =>
   item.status === 'pending' &&
+  item.snoozed_until === undefined &&
   (item.kind === 'input_required' || item.kind === 'action_required' || item.kind === 'governance_gate')
 
 export const refreshSession = (queries: QueryClient, id: string) =>
   Promise.all([
     queries.invalidateQueries({ queryKey: ['session', id] }),
     queries.invalidateQueries({ queryKey: ['sessions'] }),
+    queries.invalidateQueries({ queryKey: recentSessionsQuery.queryKey }),
   ])

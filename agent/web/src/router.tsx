@@ -10,7 +10,6 @@ import {
   createRouter,
   lazyRouteComponent,
   redirect,
-  retainSearchParams,
   type ErrorComponentProps,
 } from '@tanstack/react-router'
 import { isUnauthenticated, describeError } from './api.ts'
@@ -18,11 +17,12 @@ import { setLiveUser } from './live/live.ts'
 import { noteIn, wasIn } from './login/was-in.ts'
 import { meQuery } from './queries.ts'
 import { isSection, type Section } from './rail/sections.ts'
-import { FILTER_KEYS, readFilters } from './session-filters.ts'
-import { AlertIcon, CairnMark } from './ui/icons.tsx'
+import type { RunSearch } from './run/run-search.ts'
+import type { Filters } from './session-filters.ts'
+import { Empty } from './ui/empty.tsx'
+import { AlertIcon } from './ui/icons.tsx'
 import { errorsWords } from './words/errors.ts'
 import { generalWords } from './words/general.ts'
-import { sessionsWords } from './words/sessions.ts'
 
 type Context = { queries: QueryClient }
 
@@ -53,10 +53,7 @@ const shared = createRoute({
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
-  component: lazyRouteComponent(() => import('./shell/app-shell.tsx'), 'AppShell'),
-  // The filters of the list stay in the address on every page.
-  validateSearch: readFilters,
-  search: { middlewares: [retainSearchParams([...FILTER_KEYS])] },
+  component: lazyRouteComponent(() => import('./shell/lazy.ts'), 'AppShell'),
   beforeLoad: async ({ context, location }) => {
     try {
       setLiveUser((await context.queries.ensureQueryData(meQuery)).id)
@@ -71,11 +68,15 @@ const shell = createRoute({
 const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/sessions' })
-  },
+  component: lazyRouteComponent(() => import('./home/lazy.ts'), 'HomePage'),
 })
-const sessions = createRoute({ getParentRoute: () => shell, path: '/sessions', component: NoSession })
+const sessions = createRoute({
+  getParentRoute: () => shell,
+  path: '/sessions',
+  // Unchecked: the page reads its filters (use-filters.ts) with code that no other page needs.
+  validateSearch: search => search as Filters,
+  component: lazyRouteComponent(() => import('./sessions/lazy.ts'), 'SessionsPage'),
+})
 const session = createRoute({
   getParentRoute: () => shell,
   path: '/sessions/$sessionId',
@@ -96,11 +97,19 @@ const events = createRoute({
     return Number.isInteger(id) && id > 0 ? { id } : {}
   },
 })
+const run = createRoute({
+  getParentRoute: () => session,
+  path: '/run',
+  /** The view itself reads these keys (run/run-search.ts), so that they are not part of the first load. */
+  validateSearch: (search): RunSearch => search,
+})
 const workers = createRoute({ getParentRoute: () => session, path: '/workers' })
 const browser = createRoute({ getParentRoute: () => session, path: '/browser' })
 const inbox = createRoute({
   getParentRoute: () => shell,
   path: '/inbox',
+  /** The page reads it (inbox/triage.ts). */
+  validateSearch: (search): { tab?: unknown; kind?: unknown; from?: unknown; item?: unknown } => search,
   component: lazyRouteComponent(() => import('./inbox/inbox-page.tsx'), 'InboxPage'),
 })
 const notices = createRoute({
@@ -108,15 +117,16 @@ const notices = createRoute({
   path: '/notices',
   component: lazyRouteComponent(() => import('./notifications/notifications-page.tsx'), 'NotificationsPage'),
 })
+const missionPages = () => import('./missions/pages.ts')
 const missions = createRoute({
   getParentRoute: () => shell,
   path: '/missions',
-  component: lazyRouteComponent(() => import('./missions/missions-page.tsx'), 'MissionsPage'),
+  component: lazyRouteComponent(missionPages, 'MissionsPage'),
 })
 const mission = createRoute({
   getParentRoute: () => shell,
   path: '/missions/$missionId',
-  component: lazyRouteComponent(() => import('./missions/mission-page.tsx'), 'MissionPage'),
+  component: lazyRouteComponent(missionPages, 'MissionPage'),
 })
 const schedules = createRoute({
   getParentRoute: () => shell,
@@ -135,20 +145,21 @@ const adminHome = createRoute({
     throw redirect({ to: '/admin/users' })
   },
 })
+const adminTables = () => import('./admin-tables.ts')
 const adminUsers = createRoute({
   getParentRoute: () => admin,
   path: '/users',
-  component: lazyRouteComponent(() => import('./admin/users-page.tsx'), 'UsersPage'),
+  component: lazyRouteComponent(adminTables, 'UsersPage'),
 })
 const adminAccounts = createRoute({
   getParentRoute: () => admin,
   path: '/accounts',
-  component: lazyRouteComponent(() => import('./admin/accounts-page.tsx'), 'AccountsPage'),
+  component: lazyRouteComponent(adminTables, 'AccountsPage'),
 })
 const adminChannels = createRoute({
   getParentRoute: () => admin,
   path: '/channels',
-  component: lazyRouteComponent(() => import('./channels/channels-page.tsx'), 'ChannelsPage'),
+  component: lazyRouteComponent(adminTables, 'ChannelsPage'),
 })
 const adminUsage = createRoute({
   getParentRoute: () => admin,
@@ -158,8 +169,14 @@ const adminUsage = createRoute({
 const adminHealth = createRoute({
   getParentRoute: () => admin,
   path: '/health',
-  component: lazyRouteComponent(() => import('./admin/health-page.tsx'), 'HealthPage'),
+  component: lazyRouteComponent(adminTables, 'HealthPage'),
 })
+const agents = createRoute({
+  getParentRoute: () => shell,
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./agents/agents-frame.tsx'), 'AgentsFrame'),
+})
+const agent = createRoute({ getParentRoute: () => agents, path: '/$' })
 
 const tree = root.addChildren([
   login,
@@ -167,12 +184,13 @@ const tree = root.addChildren([
   shell.addChildren([
     home,
     sessions,
-    session.addChildren([chat, workers, browser, events]),
+    session.addChildren([chat, run, workers, browser, events]),
     inbox,
     notices,
     missions,
     mission,
     schedules,
+    agents.addChildren([agent]),
     admin.addChildren([adminHome, adminUsers, adminAccounts, adminChannels, adminUsage, adminHealth]),
   ]),
 ])
@@ -195,24 +213,11 @@ declare module '@tanstack/react-router' {
 /** Shown when a page fails to load or render. */
 function ErrorPage({ error, reset }: ErrorComponentProps) {
   return (
-    <div className="empty" role="alert">
-      <AlertIcon />
-      <h1>{errorsWords.pageFailed}</h1>
+    <Empty level={1} isAlert icon={<AlertIcon />} title={errorsWords.pageFailed}>
       <p>{describeError(error)}</p>
       <button type="button" className="button" onClick={reset}>
         {generalWords.retry}
       </button>
-    </div>
-  )
-}
-
-/** Shown beside the list while no session is selected. */
-function NoSession() {
-  return (
-    <div className="empty no-session">
-      <CairnMark />
-      <h2>{sessionsWords.welcome}</h2>
-      <p>{sessionsWords.welcomeText}</p>
-    </div>
+    </Empty>
   )
 }

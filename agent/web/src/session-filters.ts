@@ -25,7 +25,6 @@ export type Filters = {
   sort?: SessionSort
   archived?: true
 }
-export const FILTER_KEYS = ['q', 'state', 'agent', 'channel', 'cost', 'age', 'sort', 'archived'] as const
 
 const oneOf = <T extends string>(values: readonly T[], given: unknown): T | undefined =>
   values.find(value => value === given)

@@ -55,6 +55,10 @@ export function sampleOf({ _zod: { def } }: Schema, full: boolean): unknown {
 export const sampleData = (type: EventType, full: boolean): Record<string, unknown> =>
   sampleOf(EVENTS[type].write as unknown as Schema, full) as Record<string, unknown>
 
+/** The smallest payload. A wake without the flags of a background review begins or continues a turn. */
+const smallest = (type: EventType): Record<string, unknown> =>
+  type === 'harness.wake' ? { worker_id: 'text', cursor: 7 } : sampleData(type, false)
+
 /** An event of a log, some milliseconds after the start of time. */
 export const eventAt = (
   id: number,
@@ -67,5 +71,5 @@ export const eventAt = (
     session_id: 's',
     type,
     created_at: new Date(ms).toISOString(),
-    data: { ...sampleData(type, false), ...data },
+    data: { ...smallest(type), ...data },
   }) as SessionEvent

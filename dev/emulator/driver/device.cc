@@ -55,12 +55,12 @@ CUDA_API CUresult cuDriverGetVersion(int* version) {
 }
 CUDA_API CUresult cuDeviceGetCount(int* count) {
   if (!is_ready) return CUDA_ERROR_NOT_INITIALIZED;
-  *count = 1;
+  *count = Limits::get().cards;
   return CUDA_SUCCESS;
 }
 CUDA_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (!is_ready) return CUDA_ERROR_NOT_INITIALIZED;
-  if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (ordinal < 0 || ordinal >= Limits::get().cards) return CUDA_ERROR_INVALID_DEVICE;
   *device = 0;
   return CUDA_SUCCESS;
 }

@@ -25,6 +25,7 @@ const Limits& Limits::get() {
     made.major = int(capability / 10);
     made.minor = int(capability % 10);
     made.processors = int(number("CAIRN_EMULATOR_PROCESSORS", 4));
+    made.cards = int(number("CAIRN_EMULATOR_CARDS", 1));
     made.shared_opt_in = (capability == 80 || capability == 87               ? 163
                              : capability / 10 == 8 || capability / 10 == 12 ? 99
                                                                              : 227) *

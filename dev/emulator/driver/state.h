@@ -13,6 +13,8 @@ namespace emulator {
 struct Limits {
   int major = 8, minor = 0;
   int processors = 4;
+  /// Equal cards. A process uses one of them, so they share the memory that is counted.
+  int cards = 1;
   u32 threads = 1024;
   u32 shared = 48 * 1024, shared_opt_in = 163 * 1024;
   static const Limits& get();

@@ -36,16 +36,32 @@ const flags = [
 
 export type BuildOptions = { cacheDir?: string; compiler?: string; log?: (line: string) => void }
 
-/** Returns the path of the library, after building it if the cache does not have it. */
-export async function buildEmulator(options: BuildOptions = {}): Promise<string> {
+/** Returns the path of the driver's library, after building it if the cache does not have it. */
+export const buildEmulator = (options: BuildOptions = {}): Promise<string> =>
+  build(LIBRARY, 'the GPU emulator', folders, options)
+
+/** The same for NCCL's library, with which emulated cards of several processes exchange bytes. */
+export const buildEmulatedNccl = (options: BuildOptions = {}): Promise<string> =>
+  build('libnccl.so.2', 'the emulated NCCL', ['nccl', '../../tune/native/collectives'], options)
+
+async function build(
+  library: string,
+  title: string,
+  folders: readonly string[],
+  options: BuildOptions,
+): Promise<string> {
   const { cacheDir = defaultCacheDir(), log = () => undefined } = options
   const compiler = options.compiler ?? process.env['CXX'] ?? 'c++'
-  const path = join(cacheDir, keyOf(compiler), LIBRARY)
+  // The addon of collectives is a part of Node, and MPI none of the emulator.
+  const list = (ending: string) =>
+    listSources(folders, ending).filter(path => !/collectives\/(?:addon|mpi)\./.test(path))
+  const sources = list('.cc')
+  const path = join(cacheDir, keyOf(compiler, [...list('.h'), ...sources]), library)
   const make = async () => {
     const work = mkdtempSync(join(dirname(path), 'build-'))
     try {
-      log(`Building the GPU emulator with ${compiler}: ${listSources('.cc').length} files`)
-      renameSync(await compile(compiler, work), path)
+      log(`Building ${title} with ${compiler}: ${sources.length} files`)
+      renameSync(await compile(compiler, sources, join(work, library)), path)
     } finally {
       rmSync(work, { recursive: true, force: true })
     }
@@ -53,13 +69,13 @@ export async function buildEmulator(options: BuildOptions = {}): Promise<string>
   return await buildOnce({ path, cacheDir, log, make })
 }
 
-const listSources = (ending: string): string[] =>
+const listSources = (folders: readonly string[], ending: string): string[] =>
   folders
     .flatMap(folder => readdirSync(join(root, folder)).map(name => join(folder, name)))
     .filter(path => path.endsWith(ending))
     .toSorted()
 
-function keyOf(compiler: string): string {
+function keyOf(compiler: string, sources: readonly string[]): string {
   const { status, stdout } = spawnSync(compiler, ['-march=native', '-Q', '--help=target', '--version'], {
     encoding: 'utf8',
   })
@@ -68,7 +84,7 @@ function keyOf(compiler: string): string {
       `the emulator needs a C++20 compiler, but ${compiler} does not run; set CXX to one that does`,
     )
   const hash = createHash('sha256').update(JSON.stringify([flags, stdout]))
-  for (const path of [...listSources('.h'), ...listSources('.cc')])
+  for (const path of sources)
     hash
       .update(path)
       .update('\0')
@@ -77,13 +93,11 @@ function keyOf(compiler: string): string {
   return hash.digest('hex').slice(0, 20)
 }
 
-async function compile(compiler: string, work: string): Promise<string> {
-  const sources = listSources('.cc')
-  const object = (source: string) => join(work, `${basename(source, '.cc')}.o`)
+async function compile(compiler: string, sources: readonly string[], library: string): Promise<string> {
+  const object = (source: string) => join(dirname(library), `${basename(source, '.cc')}.o`)
   await forAll(sources, source =>
     runCompiler(compiler, [...flags, '-c', join(root, source), '-o', object(source)]),
   )
-  const library = join(work, LIBRARY)
   await runCompiler(compiler, ['-shared', '-pthread', '-o', library, ...sources.map(object)])
   return library
 }

@@ -25,17 +25,9 @@ import {
   resolveRepo,
   writeTextAtomically,
 } from '@cairn-tune/weights'
+import { FIXED } from './fixed.ts'
 import { RESULT_FILE, SAMPLES, isStreamed, resultSchema, type BenchmarkResult } from './result.ts'
 
-/** The spec's table. These settings cannot be changed. */
-export const FIXED = {
-  max_seq_length: 2048,
-  per_device_train_batch_size: 2,
-  gradient_accumulation_steps: 4,
-  packing: true,
-  lora_rank: 16,
-  lora_alpha: 32,
-} as const
 /** The accuracy run's rate, because the benchmark's table has none. */
 const LEARNING_RATE = 2e-4
 const HUB_DATASET = 'OpenLLM-Ro/ro_gsm8k'
@@ -59,6 +51,8 @@ export type SftOptions = {
   memory?: string | undefined
   offload?: string | undefined
   threads?: number | undefined
+  /** Processes of this machine that train together. */
+  ranks?: number | undefined
   device?: string | undefined
   signal?: AbortSignal | undefined
   onNote?: (line: string) => void
@@ -125,6 +119,7 @@ function flagsOf(
     memory,
     offload,
     threads,
+    ranks,
     device,
   }: SftOptions,
   dataset: string,
@@ -146,6 +141,7 @@ function flagsOf(
     memory_limit: memory,
     offload,
     threads,
+    ranks,
     device,
   }
   return Object.entries(settings).flatMap(([key, value]) =>

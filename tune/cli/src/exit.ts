@@ -1,7 +1,7 @@
 /** Exit codes (contract T4), and the mapping from errors to them. */
 import { AskError } from '@cairn-tune/bench'
 import { UsageError } from '@cairn/tooling/cli'
-import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
+import { DivergedError, OutOfMemoryError, RanksError } from '@cairn-tune/train'
 import { InputError, UnsupportedError, WriteError } from '@cairn-tune/weights'
 
 export { UsageError }
@@ -26,6 +26,7 @@ const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] 
   [OutOfMemoryError, EXIT.memory.code],
   [UnsupportedError, EXIT.unsupported.code],
   [DivergedError, EXIT.failure.code],
+  [RanksError, EXIT.failure.code],
   [AskError, EXIT.failure.code],
   [WriteError, EXIT.failure.code],
 ]

@@ -72,6 +72,9 @@ export const MAGNITUDE = '.lora_magnitude_vector'
 /** Length of a history of largest magnitudes: the current step's, then those of earlier steps. */
 export const AMAX_HISTORY = 1 + 16
 
+/** Prefix of an input that holds the bf16 copy of an adapter matrix. */
+export const COPY = 'bf16:'
+
 type Options = {
   g: Recorder
   dtype: Arithmetic
@@ -80,14 +83,16 @@ type Options = {
   rounding?: BaseRounding
   /** Seed of dropout, in the form of BaseRounding's `random`. Nothing is dropped without it. */
   random?: Tensor | undefined
+  /** Whether linears read bf16 copies of the adapters' matrices, as inputs called COPY and their name. */
+  readsCopies?: boolean
 }
 
 export type LoraLinear = {
   linear: Linear
   /**
    * Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and
-   * `<linear>.lora_B.weight` (out, rank), in f32; those of experts have the number of experts in front. With
-   * use_dora also `<linear>.lora_magnitude_vector` (out).
+   * `<linear>.lora_B.weight` (out, rank), in f32, or their copies; those of experts have the number of
+   * experts in front. With use_dora also `<linear>.lora_magnitude_vector` (out).
    */
   readonly adapters: readonly Tensor[]
   /**
@@ -99,14 +104,22 @@ export type LoraLinear = {
 }
 
 /** Linears of a model, with adapters on the target modules where `lora` is given. */
-export function createLinear({ g, dtype, weights, lora, rounding, random }: Options): LoraLinear {
+export function createLinear({
+  g,
+  dtype,
+  weights,
+  lora,
+  rounding,
+  random,
+  readsCopies,
+}: Options): LoraLinear {
   const adapters: Tensor[] = []
   const amaxHistories: Tensor[] = []
   let dropouts = 0
   // Linears that read the same activation share its scale.
   const scales = new Map<Tensor, Tensor>()
   const adapter = (name: string, shape: Shape) => {
-    const tensor = g.input(name, 'f32', shape)
+    const tensor = readsCopies ? g.input(COPY + name, 'bf16', shape) : g.input(name, 'f32', shape)
     adapters.push(tensor)
     return tensor
   }

@@ -26,10 +26,13 @@ export type Batch = RowInputs & {
   targets: Tensor // (T), −100 without a target
 }
 
-/** Attributes of the ops that read logits. They compute 512 rows of logits at a time. */
-const headAttrs = ({ dtype, config }: Model) => ({
+/** A model with a head. `logitRows`: rows of logits that the head computes at a time. */
+export type ModelWithHead = Model & { logitRows: number }
+
+/** Attributes of the ops that read logits. */
+const headAttrs = ({ dtype, config, logitRows }: ModelWithHead) => ({
   arithmetic: dtype,
-  chunk: 512,
+  chunk: logitRows,
   scale: config.logits_scale,
   softcap: config.logits_softcap,
 })
@@ -53,7 +56,7 @@ export const attentionAttrs = (config: ModelConfig, layer: number) => ({
  * embeddings and head are trained, which needs a gradient of their size.
  */
 export function recordModel(
-  model: Model & { trainsHead: boolean },
+  model: ModelWithHead & { trainsHead: boolean },
   batch: Batch,
 ): { loss: Tensor; losses: Tensor; hidden: Tensor; balance: Tensor | undefined } {
   const { g } = model
@@ -77,7 +80,7 @@ function recordBalance({ g, config, balance }: Model): Tensor | undefined {
 }
 
 /** Records the forward pass up to the log-probability of each target, (T); 0 without a target. */
-export const recordLogps = (model: Model, batch: Batch): Tensor =>
+export const recordLogps = (model: ModelWithHead, batch: Batch): Tensor =>
   model.g.token_logps(
     { x: recordPacked(model, batch), weight: headOf(model), targets: batch.targets },
     headAttrs(model),

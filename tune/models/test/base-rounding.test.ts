@@ -75,7 +75,7 @@ function record(arithmetic: LinearArithmetic, stored: Dtype) {
     ropes: ropeInputs(g, config, T),
   }
   const { loss } = recordModel(
-    { g, config, dtype: 'bf16', weights, linear: made.linear, trainsHead: false },
+    { g, config, dtype: 'bf16', weights, linear: made.linear, trainsHead: false, logitRows: 512 },
     batch,
   )
   const grads = differentiate(g, new Map([[loss, ONE]]), made.adapters)

@@ -82,7 +82,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
     const ints = (name: string, length: number) => g.input(name, 'i32', [length])
     const coefficient = golden.router_aux_loss_coef
     const balance = coefficient === undefined ? undefined : recordedBalance(g, coefficient)
-    const recorded = { g, config, dtype: 'f32' as const, weights, linear, balance }
+    const recorded = { g, config, dtype: 'f32' as const, weights, linear, balance, logitRows: 512 }
     const made = recordModel(
       { ...recorded, trainsHead: !hasLora },
       {

@@ -49,7 +49,7 @@ function record({ dtype, hasLora, store = () => dtype }: Setup): Program {
     ropes: ropeInputs(g, golden.config, maxLength),
   }
   const { loss, losses, hidden } = recordModel(
-    { g, config: golden.config, dtype, weights, linear, trainsHead: !hasLora },
+    { g, config: golden.config, dtype, weights, linear, trainsHead: !hasLora, logitRows: 512 },
     batch,
   )
   const trained = hasLora ? adapters : [...known.values()]

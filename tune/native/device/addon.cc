@@ -5,6 +5,7 @@
 #include "../binding/napi.h"
 #include "../binding/walker.h"
 #include "launchers.h"
+#include "nccl.h"
 #include "runner.h"
 
 namespace cairn::device {
@@ -58,6 +59,11 @@ struct ProgramHandle {
 
 struct BoundHandle {
   std::shared_ptr<DeviceBound> bound;
+};
+
+// Empty until all ranks have joined.
+struct NcclHandle {
+  std::shared_ptr<Communicator> communicator;
 };
 
 struct CancelHandle {
@@ -136,6 +142,19 @@ napi_value scratch_bytes(napi_env env, napi_callback_info info) {
 napi_value scratch_bound(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
   return make_number(env, double(external_of<ProgramHandle>(env, args.value[0]).program->scratch_bytes()));
+}
+
+// launches(program): the number of launches of each kernel, and of clearing and copying memory.
+napi_value launches(napi_env env, napi_callback_info info) {
+  Args<1> args(env, info);
+  const DeviceProgram& program = *external_of<ProgramHandle>(env, args.value[0]).program;
+  napi_value object;
+  check(env, napi_create_object(env, &object));
+  for (const KernelUse& use : program.kernels)
+    set(env, object, use.name.c_str(), make_number(env, double(use.launches)));
+  if (program.clears > 0) set(env, object, "clear", make_number(env, double(program.clears)));
+  if (program.copies > 0) set(env, object, "copy", make_number(env, double(program.copies)));
+  return object;
 }
 
 // allocate(engine, bytes): zeroed. Reports the size to Node, so that unused buffers are freed soon.
@@ -271,6 +290,89 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   return make_undefined(env);
 }
 
+// Does work on the engine's thread, in the order of its runs.
+void enqueue(napi_env env, Engine& engine, napi_value done, std::function<void()> work) {
+  engine.walker->enqueue({[work = std::move(work)](const std::atomic<bool>&) {
+                            RunResult result;
+                            try {
+                              work();
+                            } catch (const std::exception& error) {
+                              result.error = error.what();
+                            }
+                            return result;
+                          },
+      std::make_shared<std::atomic<bool>>(false), completion_of(env, done)});
+}
+
+// ncclId(library): the bytes that name a group
+napi_value nccl_id(napi_env env, napi_callback_info info) {
+  Args<1> args(env, info);
+  const NcclId id = create_nccl_id(string_of(env, args.value[0]));
+  napi_value buffer, view;
+  void* data = nullptr;
+  check(env, napi_create_arraybuffer(env, id.size(), &data, &buffer));
+  std::memcpy(data, id.data(), id.size());
+  check(env, napi_create_typedarray(env, napi_uint8_array, id.size(), buffer, 0, &view));
+  return view;
+}
+
+// joinNccl(engine, library, id, rank, ranks, done): a handle that works when `done` was called
+napi_value join_nccl(napi_env env, napi_callback_info info) {
+  Args<6> args(env, info);
+  Engine& engine = engine_of(env, args.value[0]);
+  const auto bytes = bytes_of(env, args.value[2]);
+  NcclId id{};
+  if (bytes.count != id.size()) throw std::runtime_error("a group of NCCL is named by 128 bytes");
+  std::memcpy(id.data(), bytes.data, id.size());
+  auto* handle = new NcclHandle;
+  napi_value value = make_external(env, handle);
+  enqueue(env, engine, args.value[5],
+      [handle, card = engine.card, library = string_of(env, args.value[1]), id,
+          rank = int(number_of(env, args.value[3])), ranks = int(number_of(env, args.value[4]))] {
+        handle->communicator = std::make_shared<Communicator>(card, library, id, rank, ranks);
+      });
+  return value;
+}
+
+std::vector<CardBytes> parts_of(napi_env env, napi_value list) {
+  std::vector<CardBytes> parts;
+  uint32_t count = 0;
+  check(env, napi_get_array_length(env, list, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    napi_value element;
+    check(env, napi_get_element(env, list, i, &element));
+    napi_valuetype type;
+    check(env, napi_typeof(env, element, &type));
+    if (type != napi_external) {
+      parts.push_back({});
+      continue;
+    }
+    const auto& buffer = external_of<BufferHandle>(env, element);
+    parts.push_back({buffer.data(), buffer.bytes});
+  }
+  return parts;
+}
+
+// exchange(engine, group, sent, received, done): parts for and from each rank, null for none. JavaScript
+// keeps them alive.
+napi_value exchange(napi_env env, napi_callback_info info) {
+  Args<5> args(env, info);
+  auto communicator = external_of<NcclHandle>(env, args.value[1]).communicator;
+  if (!communicator) throw std::runtime_error("the ranks have not joined yet");
+  enqueue(env, engine_of(env, args.value[0]), args.value[4],
+      [communicator, sent = parts_of(env, args.value[2]), received = parts_of(env, args.value[3])] {
+        communicator->exchange(sent, received);
+      });
+  return make_undefined(env);
+}
+
+// abortNccl(group)
+napi_value abort_nccl(napi_env env, napi_callback_info info) {
+  Args<1> args(env, info);
+  if (auto& communicator = external_of<NcclHandle>(env, args.value[0]).communicator) communicator->abort();
+  return make_undefined(env);
+}
+
 napi_value initialise(napi_env env, napi_value exports) {
   auto* environment = new Environment;
   napi_set_instance_data(
@@ -285,6 +387,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<free_bytes>(env, exports, "freeBytes");
     export_function<scratch_bytes>(env, exports, "scratchBytes");
     export_function<scratch_bound>(env, exports, "scratchBound");
+    export_function<launches>(env, exports, "launches");
     export_function<allocate>(env, exports, "allocate");
     export_function<part>(env, exports, "part");
     export_function<copy_up>(env, exports, "copyUp");
@@ -294,6 +397,10 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<bind>(env, exports, "bind");
     export_function<run>(env, exports, "run");
     export_function<cancel>(env, exports, "cancel");
+    export_function<nccl_id>(env, exports, "ncclId");
+    export_function<join_nccl>(env, exports, "joinNccl");
+    export_function<exchange>(env, exports, "exchange");
+    export_function<abort_nccl>(env, exports, "abortNccl");
   } catch (const Pending&) {
   } catch (const std::exception& error) {
     napi_throw_error(env, nullptr, error.what());

@@ -27,12 +27,13 @@ class Counting : public Launches {
     for (KernelUse& use : program_.kernels) {
       if (use.name != name || use.module != module) continue;
       use.shared = std::max(use.shared, shared);
+      use.launches++;
       return;
     }
-    program_.kernels.push_back({module, name, shared});
+    program_.kernels.push_back({module, name, shared, 1});
   }
-  void fill(void*, int, size_t) override {}
-  void copy(void*, const void*, size_t) override {}
+  void fill(void*, int, size_t) override { program_.clears++; }
+  void copy(void*, const void*, size_t) override { program_.copies++; }
   int fault(const char* message) override {
     program_.faults.push_back({step, message});
     return int(program_.faults.size());
@@ -52,7 +53,7 @@ size_t DeviceProgram::scratch_bytes() const {
 }
 
 DeviceProgram prepare_program(const DeviceInfo& device, Program read) {
-  DeviceProgram prepared{std::make_shared<const Program>(std::move(read)), {}, {}, {}};
+  DeviceProgram prepared{std::make_shared<const Program>(std::move(read)), {}, {}, {}, 0, 0};
   const Program& program = *prepared.program;
   Counting counting(prepared);
   for (const Step& step : program.steps) {

@@ -10,10 +10,11 @@
 
 namespace cairn::device {
 
-// A kernel of a program, with the maximum dynamic shared memory of its launches.
+// A kernel of a program: the maximum dynamic shared memory of its launches, and their number.
 struct KernelUse {
   std::string module, name;
   int shared;
+  int64_t launches;
 };
 
 // An error that a kernel may find in the data of a step.
@@ -27,6 +28,8 @@ struct DeviceProgram {
   size_t scratch[kScratchSlots]{};
   std::vector<KernelUse> kernels;
   std::vector<Fault> faults;
+  // Launches that are not kernels.
+  int64_t clears = 0, copies = 0;
 
   size_t scratch_bytes() const;
 };

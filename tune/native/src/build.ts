@@ -36,6 +36,7 @@ const linkFlags = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup
 /** Sources of an addon, and the instruction sets its kernels are compiled for. */
 export type AddonParts = {
   name: string
+  /** What a build announces. */ title: string
   folders: readonly string[]
   /** Files from other folders. */ files: readonly string[]
   isas: readonly Isa[]
@@ -43,6 +44,7 @@ export type AddonParts = {
 
 export const CPU_ADDON: AddonParts = {
   name: 'cairn_tune',
+  title: 'the kernels',
   folders: ['binding', 'core', 'cpu', 'generated'],
   files: [],
   isas: runnableIsas(isasOf(process.arch), readFeatures()),
@@ -51,6 +53,7 @@ export const CPU_ADDON: AddonParts = {
 /** The host part of the CUDA engine. It builds without CUDA. */
 export const DEVICE_ADDON: AddonParts = {
   name: 'cairn_tune_device',
+  title: 'the GPU engine',
   folders: ['core', 'device', 'device/launch', 'generated'],
   files: [
     'binding/completion.cc',
@@ -61,6 +64,18 @@ export const DEVICE_ADDON: AddonParts = {
   ],
   isas: [],
 }
+
+/** What several ranks of one run share. */
+export const COLLECTIVES_ADDON: AddonParts = {
+  name: 'cairn_tune_collectives',
+  title: 'the collectives of ranks',
+  folders: ['collectives'],
+  files: ['binding/napi.h'],
+  isas: [],
+}
+
+/** All addons. */
+export const ADDONS: readonly AddonParts[] = [CPU_ADDON, DEVICE_ADDON, COLLECTIVES_ADDON]
 
 type Unit = { source: string; object: string; flags: readonly string[] }
 
@@ -168,12 +183,11 @@ async function compile(
     )
     const parts = { ...wanted, isas: await knownIsas(compiler, wanted.isas, work) }
     const units = listUnits(parts, work)
-    const what =
-      parts.isas.length > 0
-        ? `the kernels with ${compiler.version}: ${units.length} files for ` +
-          parts.isas.map(({ name }) => name).join(', ')
-        : `the GPU engine with ${compiler.version}: ${units.length} files`
-    log(`Building ${what}`)
+    const isas = parts.isas.map(({ name }) => name).join(', ')
+    log(
+      `Building ${parts.title} with ${compiler.version}: ${units.length} files` +
+        (isas === '' ? '' : ` for ${isas}`),
+    )
     await forAll(units, unit =>
       runCompiler(compiler.command, [
         ...compileFlags,

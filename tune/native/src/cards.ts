@@ -29,6 +29,8 @@ export type DeviceAddon = {
   freeBytes(engine: Handle<'card engine'>): number
   scratchBytes(engine: Handle<'card engine'>): number
   scratchBound(program: Handle<'program'>): number
+  /** Launches of a run of a program, by kernel; `clear` and `copy` for memory. */
+  launches(program: Handle<'program'>): Record<string, number>
   allocate(engine: Handle<'card engine'>, bytes: number): Handle<'card buffer'>
   part(buffer: Handle<'card buffer'>, from: number, to: number): Handle<'card buffer'>
   copyUp(buffer: Handle<'card buffer'>, at: number, view: Uint8Array): void
@@ -54,11 +56,34 @@ export type DeviceAddon = {
     done: (error: Error | undefined, isCancelled: boolean, nanoseconds: Float64Array) => void,
   ): Handle<'run'>
   cancel(run: Handle<'run'>): void
+  /** Bytes that name a group of ranks. Throws one sentence if NCCL is missing. */
+  ncclId(library: string): Uint8Array
+  /** Joins a group. The handle works when `done` was called without an error. */
+  joinNccl(
+    engine: Handle<'card engine'>,
+    library: string,
+    id: Uint8Array,
+    rank: number,
+    ranks: number,
+    done: (error: Error | undefined) => void,
+  ): Handle<'nccl'>
+  /** Sends a part to each rank and receives one from each; null for none. */
+  exchange(
+    engine: Handle<'card engine'>,
+    group: Handle<'nccl'>,
+    sent: readonly (Handle<'card buffer'> | null)[],
+    received: readonly (Handle<'card buffer'> | null)[],
+    done: (error: Error | undefined) => void,
+  ): void
+  abortNccl(group: Handle<'nccl'>): void
 }
 
 /** The driver's library: the system's, or one that replaces it. */
 export const driverLibrary = (env: NodeJS.ProcessEnv = process.env): string =>
   env.CAIRN_TUNE_CUDA_DRIVER ?? 'libcuda.so.1'
+
+/** NCCL's library: empty for the system's. */
+export const ncclLibrary = (env: NodeJS.ProcessEnv = process.env): string => env['CAIRN_TUNE_NCCL'] ?? ''
 
 let loading: Promise<DeviceAddon> | undefined
 

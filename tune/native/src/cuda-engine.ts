@@ -1,6 +1,6 @@
 /** Runs programs on a card: buffers are in its memory, and a program is launched as one graph. */
 import { buildModules } from './build-modules.ts'
-import { driverLibrary, loadDeviceAddon, type Card } from './cards.ts'
+import { driverLibrary, loadDeviceAddon, ncclLibrary, type Card } from './cards.ts'
 import {
   bytesOf,
   secondsByOp,
@@ -20,10 +20,30 @@ export type CudaOptions = {
   log?: (line: string) => void
 }
 
+/** Exchanges of bytes between the cards of several ranks. */
+export type CardExchange = {
+  /**
+   * Sends a part to each rank and receives one from each, in the order of ranks; undefined for none. Every
+   * rank calls it, and awaits it.
+   */
+  exchange(
+    sent: readonly (DeviceBuffer | undefined)[],
+    received: readonly (DeviceBuffer | undefined)[],
+  ): Promise<void>
+  /** Ends a waiting exchange. */
+  abort(): void
+}
+
 export type CudaEngine = Engine & {
   readonly card: Card
   /** Free bytes of the card's memory. */
   freeBytes(): number
+  /** Launches of a run of a program, by kernel; `clear` and `copy` for memory. Launches nothing. */
+  launches(program: Executable): Readonly<Record<string, number>>
+  /** Bytes that name a group of ranks for NCCL. Throws one sentence if it is not installed. */
+  createNcclId(): Uint8Array
+  /** Joins the ranks of a group by NCCL. */
+  joinNccl(group: { id: Uint8Array; rank: number; ranks: number }): Promise<CardExchange>
 }
 
 /** An addon's buffer: the handle that a run uses, and its size. */
@@ -116,6 +136,23 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     }
   }
 
+  async function joinNccl({ id, rank, ranks }: { id: Uint8Array; rank: number; ranks: number }) {
+    const finished = <T>(begin: (done: (error: Error | undefined) => void) => T) =>
+      new Promise<T>((resolve, reject) => {
+        const begun = begin(error => (error ? reject(error) : resolve(begun)))
+      })
+    const group = await finished(done => addon.joinNccl(engine, ncclLibrary(), id, rank, ranks, done))
+    const handles = (parts: readonly (DeviceBuffer | undefined)[]) =>
+      parts.map(part => (part ? handleOf(part) : null))
+    return {
+      exchange: (
+        sent: readonly (DeviceBuffer | undefined)[],
+        received: readonly (DeviceBuffer | undefined)[],
+      ) => finished(done => addon.exchange(engine, group, handles(sent), handles(received), done)),
+      abort: () => addon.abortNccl(group),
+    }
+  }
+
   const adopt = (host: ArrayBufferView) => {
     const buffer = allocate(host.byteLength)
     write(buffer, host)
@@ -126,6 +163,10 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     card,
     threads: 1,
     isa: cardText(card, ordinal),
+    // With fewer rows, the gradient of a narrow model has too few tiles for all processors of a card.
+    logitRows: 2048,
+    convertsInLaunches: true,
+    readsInPlace: false,
     compile: ({ code, attrs, places }) => addon.compile(engine, code, attrs, places),
     allocate,
     adopt,
@@ -144,7 +185,10 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     scratchBytes: () => addon.scratchBytes(engine),
     scratchBound: program => addon.scratchBound(program),
     peakFlops: () => NaN,
+    launches: program => addon.launches(program),
     freeBytes: () => addon.freeBytes(engine),
+    createNcclId: () => addon.ncclId(ncclLibrary()),
+    joinNccl,
     close,
     [Symbol.dispose]: close,
   }

@@ -30,6 +30,12 @@ export type BoundRun = (options?: RunOptions) => Promise<RunReport>
 export type Engine = {
   readonly threads: number
   readonly isa: string
+  /** Rows of logits for which the head's products run at full speed on this engine. */
+  readonly logitRows: number
+  /** Whether a product that reads an f32 matrix in bf16 needs a launch of its own to convert it. */
+  readonly convertsInLaunches: boolean
+  /** Whether `read` returns the memory of a buffer itself instead of a copy. */
+  readonly readsInPlace: boolean
   /** Reads a flat program once, for many runs. Throws if it is malformed. */
   compile(program: FlatProgram): Executable
   /** Zeroed memory for an arena or a tensor. */
@@ -172,6 +178,9 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   return {
     threads,
     isa,
+    logitRows: 512,
+    convertsInLaunches: false,
+    readsInPlace: true,
     compile: ({ code, attrs, places }) => addon.compile(code, attrs, places),
     allocate: bytes => bufferOf(new Uint8Array(addon.allocate(bytes))),
     adopt: host => bufferOf(bytesOf(host)),

@@ -21,7 +21,8 @@ export {
   type RunReport,
 } from './engine.ts'
 export { listCardOps, listCards, type Card } from './cards.ts'
-export { createCudaEngine, type CudaEngine, type CudaOptions } from './cuda-engine.ts'
+export { createCudaEngine, type CardExchange, type CudaEngine, type CudaOptions } from './cuda-engine.ts'
 export { findNvcc, nvccCandidates } from './nvcc.ts'
 export { addonOrigin, loadAddon, type Addon } from './load.ts'
+export { createGroup, joinGroup, joinMpi, type Collectives } from './collectives.ts'
 export { forgetPages, mapFile, mapSpool } from './file-map.ts'

@@ -16,6 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 /** A small addon with every x64 instruction set, on any processor. */
 const parts: AddonParts = {
   name: 'small',
+  title: 'a small addon',
   folders: ['core', 'generated'],
   files: ['cpu/amax.cc'],
   isas: isasOf('x64'),

@@ -2,10 +2,9 @@
  * The host half of the CUDA engine on an emulated card, with two hand-written kernels instead of nvcc's. `npm
  * run interop:cuda` tests the kernels that ship.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
 import { OP_NAMES } from '@cairn-tune/ops'
@@ -13,28 +12,15 @@ import { listCardOps, listCards } from '../src/cards.ts'
 import { createCudaEngine, type CudaEngine } from '../src/cuda-engine.ts'
 import { FLAT_VERSION, type FlatProgram } from '../src/engine.ts'
 import { findNvcc, nvccCandidates } from '../src/nvcc.ts'
+import { makeToolkit } from './fake-toolkit.ts'
 
-const ptx = fileURLToPath(new URL('data/fake.ptx', import.meta.url))
 const page = new URL('../../../docs/tune/cuda.md', import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'cairn-cuda-'))
-
-/** A CUDA_HOME whose nvcc outputs the hand-written kernels. */
-function makeToolkit(): string {
-  const bin = join(folder, 'toolkit', 'bin')
-  mkdirSync(bin, { recursive: true })
-  writeFileSync(
-    join(bin, 'nvcc'),
-    '#!/bin/sh\n[ "$1" = --version ] && echo "release 99.0, V99.0.1" && exit\n' +
-      `while [ "$1" != "-o" ]; do shift; done; cp ${ptx} "$2"\n`,
-  )
-  chmodSync(join(bin, 'nvcc'), 0o755)
-  return join(folder, 'toolkit')
-}
 
 let engine: CudaEngine
 beforeAll(async () => {
   vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
-  vi.stubEnv('CUDA_HOME', makeToolkit())
+  vi.stubEnv('CUDA_HOME', makeToolkit(folder))
   engine = await createCudaEngine()
 }, 600_000)
 afterAll(() => {

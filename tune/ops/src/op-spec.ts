@@ -11,6 +11,8 @@ export type OpSpec = {
   sizes?: Readonly<Record<string, string>>
   outputs: Readonly<Record<string, string>>
   inPlace?: Readonly<Record<string, string>>
+  /** Outputs that a program may write over an input, which the op adds to them last. */
+  overwrites?: Readonly<Record<string, string>>
 }
 
 /** Keeps the literal types of a spec. */

@@ -17,8 +17,9 @@ test('every type in the table parses, and every dimension of an output is known'
       for (const dim of dimsOf(type))
         expect(/^\d+$/.test(dim) || letters.has(dim), `${name}: ${dim}`).toBe(true)
     }
-    for (const [output, input] of Object.entries(spec.inPlace ?? {})) {
-      expect(spec.outputs[output]?.replace(/.* /, ''), name).toBe(spec.inputs[input]?.replace(/.* /, ''))
+    for (const [output, input] of Object.entries({ ...spec.inPlace, ...spec.overwrites })) {
+      const source = spec.inputs[input] ?? spec.inputs[`${input}?`]
+      expect(spec.outputs[output]?.replace(/^\S+ /, ''), name).toBe(source?.replace(/^\S+ /, ''))
     }
   }
 })

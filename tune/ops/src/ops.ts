@@ -109,6 +109,7 @@ export const OPS = {
     inputs: { a: 'float (K, M)', b: 'float (K, N)', 'addend?': 'float (M, N)' },
     attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
+    overwrites: { y: 'addend' },
   }),
   columns: op({
     doc: 'y = `count` columns of x, starting at `from`',

@@ -7,6 +7,7 @@
  * stage    a part of a program that is run by itself
  */
 export { ONE, type Gradient } from './gradient-context.ts'
+export * from './add-into-sums.ts'
 export * from './differentiate.ts'
 export * from './execute.ts'
 export * from './flatten.ts'

@@ -49,7 +49,7 @@ function findRoots(program: Program): (tensor: Tensor) => Tensor {
       const by = overwritten.get(tensor)
       if (by) throw new Error(`[${step.op}] reads a tensor that ${by} has overwritten`)
     }
-    for (const [output, input] of Object.entries(specOf(step.op).inPlace ?? {})) {
+    for (const [output, input] of Object.entries({ ...specOf(step.op).inPlace, ...step.inPlace })) {
       const [to, from] = [step.outputs[output], step.inputs[input]]
       if (!to || !from) continue
       roots.set(to, rootOf(from))

@@ -16,6 +16,8 @@ export type Step = {
   readonly inputs: Readonly<Record<string, Tensor | undefined>>
   readonly attrs: Attrs
   readonly outputs: Readonly<Record<string, Tensor>>
+  /** Outputs that this step writes over an input, besides those that its op always does. */
+  readonly inPlace?: Readonly<Record<string, string>>
   /** The block it was recorded in, which may be recomputed. Undefined outside of blocks. */
   readonly block: string | undefined
   /** Backward steps are those that differentiation recorded, and all later ones. */

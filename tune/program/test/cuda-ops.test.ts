@@ -36,7 +36,7 @@ function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases:
   const smallest = [...Map.groupBy(cases, kernelOf).values()].map(some =>
     some.reduce((smallest, one) => (sizeOf(one.inputs) < sizeOf(smallest.inputs) ? one : smallest)),
   )
-  return [...new Set([...smallest, ...everyNth(16, cases)])]
+  return [...new Set([...smallest, ...everyNth(24, cases)])]
 }
 
 function interpretKernels(): void {

@@ -37,7 +37,7 @@ test('every op has a case', () => {
 
 describe.each(isas)('%s', isa => {
   test.each(
-    everyNth(8, CASES, isas.indexOf(isa)).map(one => [`${one.op} ${one.dtype} ${one.name}`, one] as const),
+    everyNth(12, CASES, isas.indexOf(isa)).map(one => [`${one.op} ${one.dtype} ${one.name}`, one] as const),
   )('%s', async (_, one) => {
     const outputs = await runNative(engineOf(isa), one.op, one.inputs, one.attrs)
     for (const [name, output] of Object.entries(outputs)) {
@@ -50,7 +50,7 @@ describe.each(isas)('%s', isa => {
 
 test('several threads give the same bits as one', async () => {
   const fastest = isas.at(-1) ?? ''
-  for (const one of everyNth(8, CASES)) {
+  for (const one of everyNth(12, CASES)) {
     const [many, alone] = [
       await runNative(engineOf(fastest), one.op, one.inputs, one.attrs),
       await runNative(engineOf('alone'), one.op, one.inputs, one.attrs),

@@ -4,7 +4,7 @@
  */
 import { byteLength, countElements, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
-import { packedPositions, ropeTables } from '@cairn-tune/models'
+import { COPY, packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
 import { configOfShape, readConfig, type Recipe, type ShapeName } from '@cairn-tune/train'
 import { RANDOM, gradientOf, recordMicroStep } from '@cairn-tune/train/record-step'
@@ -64,7 +64,12 @@ export async function prepareLoraStep(
     ],
   })
   const boundaries = Array.from({ length: rows + 1 }, (_, row) => (row * tokens) / rows)
-  const micro = recordMicroStep(model, config, boundaries.length, () => 'bf16')
+  const micro = recordMicroStep(model, config, {
+    boundaries: boundaries.length,
+    plainDtype: () => 'bf16',
+    logitRows: engine.logitRows,
+    copiesAdapters: engine.convertsInLaunches,
+  })
   const prepared = prepare(engine, micro.program, planMemory(micro.program))
   const buffers = Object.fromEntries(
     prepared.bindings.map(name => [name, engine.allocate(prepared.bytesOf(name))]),
@@ -87,9 +92,16 @@ export async function prepareLoraStep(
   put(RANDOM, Int32Array.of(1, 0, 0))
 
   // The engine quantises the weights from small noise, written once. Norms are one.
-  const tensors = [...micro.base, ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const }))].map(
-    tensor => ({ ...tensor, count: countElements(tensor.shape), isNorm: tensor.name.includes('norm') }),
+  const trained = micro.trained.map(({ name, shape }) =>
+    micro.copies
+      ? { name: COPY + name, shape, dtype: 'bf16' as const }
+      : { name, shape, dtype: 'f32' as const },
   )
+  const tensors = [...micro.base, ...trained].map(tensor => ({
+    ...tensor,
+    count: countElements(tensor.shape),
+    isNorm: tensor.name.includes('norm'),
+  }))
   const maxCount = (isNorm: boolean) =>
     Math.max(0, ...tensors.flatMap(one => (one.isNorm === isNorm ? one.count : [])))
   const sources = { noise: engine.allocate(4 * maxCount(false)), ones: engine.allocate(4 * maxCount(true)) }

@@ -27,24 +27,30 @@ const FOLDER = 'checkpoints'
 const STATE = 'state.json'
 const TENSORS = 'state.safetensors'
 
+/** Rows of logits of all runs whose checkpoints do not name them. */
+const OLD_LOGIT_ROWS = 512
+
 const schema = z.object({
   version: z.literal(1),
   /** Completed steps. */
   step: z.int().nonnegative(),
   position: z.object({ epoch: z.int().nonnegative(), row: z.int().nonnegative() }),
   /** Settings that determine the results. A run resumes only with equal ones. */
-  settings: z.record(z.string(), z.unknown()),
+  settings: z.looseObject({ logit_rows: z.int().positive().default(OLD_LOGIT_ROWS) }),
   /** Hashes of the data and the model. */
   data: z.string(),
   model: z.string(),
+  /** Ranks of the run that wrote it. Any number can resume it. */
+  ranks: z.int().positive().default(1),
 })
 
 export type CheckpointState = {
   step: number
   position: DataPosition
-  settings: Record<string, unknown>
+  settings: Record<string, unknown> & { logit_rows: number }
   data: string
   model: string
+  ranks: number
 }
 
 /** Keys of a configuration that do not affect the results of a run in progress. */
@@ -71,14 +77,26 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'memory_limit',
   'device',
   'threads',
+  'ranks',
+  'rank_transport',
+  'rank_timeout',
 ]
 
-/** The settings that determine a run's results. `totalSteps` replaces both epochs and steps. */
-export function decisiveSettings(config: TrainConfig, totalSteps: number): Record<string, unknown> {
+/**
+ * The settings that determine a run's results. `totalSteps` replaces both epochs and steps, `microBatches`
+ * are those of all ranks in a step. The plan chooses `logitRows`, and a run that resumes keeps those of its
+ * checkpoint.
+ */
+export function decisiveSettings(
+  config: TrainConfig,
+  { totalSteps, logitRows, microBatches }: { totalSteps: number; logitRows: number; microBatches: number },
+): CheckpointState['settings'] {
   const { num_train_epochs: _epochs, max_steps: _steps, ...rest } = config
   return {
     ...Object.fromEntries(Object.entries(rest).filter(([key]) => !FREE.some(free => free === key))),
+    gradient_accumulation_steps: microBatches,
     total_steps: totalSteps,
+    logit_rows: logitRows,
   }
 }
 
@@ -142,7 +160,7 @@ export async function findCheckpoint(outputDir: string): Promise<CheckpointState
 /** Throws with the first difference between a checkpoint and the run that resumes from it. */
 export function checkResumable(
   found: CheckpointState,
-  wanted: Omit<CheckpointState, 'step' | 'position'>,
+  wanted: Pick<CheckpointState, 'settings' | 'data' | 'model'>,
   outputDir: string,
 ): void {
   const refuse = (what: string) => {

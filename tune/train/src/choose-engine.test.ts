@@ -44,6 +44,7 @@ async function choose(cards: readonly FakeCard[] | undefined, config: Partial<Ch
     {
       config: { device: 'auto', memory_limit: undefined, offload: 'none', ...config },
       threads: 3,
+      ranks: 1,
       processBytes: () => 5,
       onNote: line => notes.push(line),
       tryOut: ({ budgetBytes }) => {

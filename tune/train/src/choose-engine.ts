@@ -26,6 +26,8 @@ export type EngineChoice = {
 export type ChooseOptions = {
   config: Pick<TrainConfig, 'device' | 'memory_limit' | 'offload'>
   threads: number | undefined
+  /** Ranks that share the memory of this machine. */
+  ranks: number
   /** Host memory in use by Node. */ processBytes: () => number
   onNote: (line: string) => void
   /** Throws if the run does not fit the engine. */
@@ -102,11 +104,11 @@ async function realCards({ listCards: list }: Machine): Promise<number[]> {
 }
 
 async function onProcessor(
-  { threads, config, processBytes, onNote }: ChooseOptions,
+  { threads, ranks, config, processBytes, onNote }: ChooseOptions,
   { openProcessor }: Machine,
 ): Promise<EngineChoice> {
   const engine = await openProcessor({ ...(threads === undefined ? {} : { threads }), log: onNote })
-  return { engine, budgetBytes: memoryBudget(config.memory_limit), processBytes }
+  return { engine, budgetBytes: memoryBudget(config.memory_limit, ranks), processBytes }
 }
 
 async function onCard(

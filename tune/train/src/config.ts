@@ -223,7 +223,9 @@ export const configSchema = z.strictObject({
     .describe('Special tokens to add to the tokenizer and the model; their rows are trained.'),
 
   per_device_train_batch_size: count.default(2).describe('Rows per micro-batch.'),
-  gradient_accumulation_steps: count.default(4).describe('Micro-batches per optimizer step.'),
+  gradient_accumulation_steps: count
+    .default(4)
+    .describe('Micro-batches per optimizer step; with several ranks, of each of them.'),
   num_train_epochs: z.number().positive().default(1).describe('Passes over the data.'),
   max_steps: count.optional().describe('Number of optimizer steps; overrides num_train_epochs.'),
 
@@ -312,7 +314,23 @@ export const configSchema = z.strictObject({
   threads: count
     .max(MAX_THREADS)
     .optional()
-    .describe('Number of threads; by default one per core available to the process.'),
+    .describe('Number of threads of each rank; by default one per core available to the process.'),
+  ranks: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe(
+      'Number of processes that train together on this machine, each with a copy of the base and its own ' +
+        'share of the micro-batches of a step.',
+    ),
+  rank_transport: z
+    .enum(['shared-memory', 'mpi'])
+    .default('shared-memory')
+    .describe('Communication of ranks; with mpi, mpirun or srun starts them and determines their number.'),
+  rank_timeout: count
+    .default(60)
+    .describe('Seconds without a sign of life after which a rank counts as lost.'),
 })
 
 export type TrainConfig = z.infer<typeof configSchema>

@@ -13,6 +13,11 @@ export class OutOfMemoryError extends Error {
   }
 }
 
+/** Several ranks did not all finish. The message has the reason of each. */
+export class RanksError extends Error {
+  override name = 'RanksError'
+}
+
 /** The loss or norm is not finite. The weights are those of the last complete step. */
 export class DivergedError extends Error {
   override name = 'DivergedError'

@@ -15,6 +15,7 @@ import {
 } from '@cairn-tune/program'
 import type { ModelConfig } from '@cairn-tune/models'
 import { loadingBytes, plainDtype, type Checkpoint } from '@cairn-tune/weights'
+import { copyBytes } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
 import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
@@ -22,13 +23,13 @@ import { hasReference } from './methods.ts'
 import { recordAnswers, recordEvaluation, recordMicroStep, type MicroStep } from './record-step.ts'
 import { planAllStreamed, spoolingBytes, streamedBytes, type StreamedPlans } from './plan-streamed.ts'
 import { residentBytes } from './resident-weights.ts'
-import { momentsOf, recordNorm, recordUpdate } from './record-update.ts'
+import { adapterPrefixes, momentsOf, recordNorm, recordUpdate } from './record-update.ts'
 
 /** All in bytes. */
 export type MemoryEstimate = {
   /** The stored base, as far as it is read. */
   weights: number
-  /** Trained tensors, in f32. */
+  /** Trained tensors, in f32, and copies of adapters in bf16. */
   trained: number
   gradients: number
   optimizer: number
@@ -58,6 +59,8 @@ export type RunPlan = {
   /** Description of the recomputed blocks. */ recomputed: string
   /** The same programs in stages, for a streamed base. */
   streamed: StreamedPlans | undefined
+  /** Rows of logits that the programs compute at a time. They decide the order of sums on a card. */
+  logitRows: number
 }
 
 export type PlannedProgram = { program: Program; plan: Plan }
@@ -73,39 +76,48 @@ export type PlanOptions = {
   processBytes: () => number
   /** Token ids in the data. Undefined before it is read. */
   tokenIds?: ReadonlySet<number> | undefined
+  /** Rows of logits of the run that this one continues. */
+  logitRows?: number | undefined
 }
 
+/** Rows of logits if more of them do not fit. */
+const MIN_LOGIT_ROWS = 512
+
 /**
- * Records a run and plans its memory. Throws OutOfMemoryError if it does not fit even with everything
- * recomputed.
+ * Records a run and plans its memory. A run that does not fit with the engine's rows of logits is planned
+ * with the fewest. Throws OutOfMemoryError if it does not fit even so with everything recomputed.
  */
-export function planRun({
-  engine,
-  checkpoint,
-  model,
-  config,
-  boundaries,
-  budgetBytes,
-  processBytes,
-  tokenIds,
-}: PlanOptions): RunPlan {
+export function planRun({ logitRows, ...options }: PlanOptions): RunPlan {
+  const rows = logitRows ?? options.engine.logitRows
+  try {
+    return planWithRows(options, rows)
+  } catch (error) {
+    if (!(error instanceof OutOfMemoryError) || logitRows !== undefined || rows <= MIN_LOGIT_ROWS) throw error
+    return planWithRows(options, MIN_LOGIT_ROWS)
+  }
+}
+
+function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number): RunPlan {
+  const { engine, checkpoint, model, config, boundaries, budgetBytes, processBytes, tokenIds } = options
   const stored = (name: string) => plainDtype(checkpoint, name)
-  const micro = recordMicroStep(model, config, boundaries, stored)
-  const evaluation = planEvaluation(config, () => recordEvaluation(model, config, boundaries, stored))
-  const answers = (of: 'base' | 'adapted') => withPlan(recordAnswers(model, config, of, boundaries, stored))
+  const recording = { boundaries, plainDtype: stored, logitRows, copiesAdapters: engine.convertsInLaunches }
+  const micro = recordMicroStep(model, config, recording)
+  const evaluation = planEvaluation(config, () => recordEvaluation(model, config, recording))
+  const answers = (of: 'base' | 'adapted') => withPlan(recordAnswers(model, config, of, recording))
   const scoring = config.method === 'kto' ? answers('adapted') : undefined
   const reference = hasReference(config.method)
     ? answers(config.reference_adapter === undefined ? 'base' : 'adapted')
     : undefined
   const others = [evaluation, scoring, reference].filter(one => one !== undefined)
   const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
+  const copies = copyBytes(micro.copies, adapterPrefixes(config).length)
   const streamed = config.offload === 'disk' ? planAllStreamed(micro, evaluation?.program, config) : undefined
   const fixed = {
     weights: streamed
       ? streamedBytes(streamed, micro.base, tokenIds)
       : residentBytes(micro.base, { checkpoint, model, tokenIds }) +
         micro.tables.reduce((sum, { shape }) => sum + byteLength('f32', shape), 0),
-    trained,
+    trained: trained + copies,
     gradients: trained,
     optimizer: micro.trained
       .flatMap(tensor => momentsOf(tensor, config))
@@ -130,14 +142,14 @@ export function planRun({
     const arena = streamed
       ? streamed.arenaBytes + streamed.carriedBytes
       : Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
-    const stepping = 2 * trained + fixed.optimizer + arena + scratch
+    const stepping = 2 * trained + copies + fixed.optimizer + arena + scratch
     // Pages of a streamed base are released as it is loaded.
     const total = streamed
       ? fixed.process + Math.max(fixed.weights + stepping, fixed.loading + 2 * trained + fixed.optimizer)
       : fixed.process + fixed.weights + Math.max(stepping, fixed.loading)
     return { ...fixed, arena, scratch, total }
   }
-  const beside = fixed.process + fixed.weights + 2 * trained + fixed.optimizer + scratch
+  const beside = fixed.process + fixed.weights + 2 * trained + copies + fixed.optimizer + scratch
   const chosen: Chosen | { arenaBytes: number } = streamed
     ? { ...streamed.whole, ...withPlan(streamed.whole.program), arenaBytes: streamed.arenaBytes }
     : choosePlan(micro.program, config.recompute, budgetBytes - beside)
@@ -155,7 +167,7 @@ export function planRun({
   }
   const { program, plan, policy } = chosen
   const recomputed = policyText(policy)
-  return { micro, program, plan, memory, evaluation, reference, scoring, recomputed, streamed }
+  return { micro, program, plan, memory, evaluation, reference, scoring, recomputed, streamed, logitRows }
 }
 
 /** Undefined if there is nothing to evaluate. */

@@ -29,6 +29,8 @@ export type EvaluatorOptions = {
   saveBest: () => Promise<void>
   /** Steps after this one are repeated. */
   lastStep: number
+  /** Whether this rank writes the files of the run. */
+  isWriter: boolean
 }
 
 /** Reads a run's evaluations. A killed run may have left half a line. */
@@ -48,10 +50,11 @@ export async function createEvaluator({
   measure,
   saveBest,
   lastStep,
+  isWriter,
 }: EvaluatorOptions): Promise<Evaluator> {
   const path = join(config.output_dir, EVALUATIONS)
   const all = (await readEvaluations(path)).filter(({ step }) => step <= lastStep)
-  await writeTextAtomically(path, all.map(one => `${JSON.stringify(one)}\n`).join(''))
+  if (isWriter) await writeTextAtomically(path, all.map(one => `${JSON.stringify(one)}\n`).join(''))
   const best = () => all.filter(({ is_best: isBest }) => isBest).at(-1)
   const { early_stopping_patience: patience, eval_steps: every } = config
   return {
@@ -70,8 +73,9 @@ export async function createEvaluator({
       const seconds = (performance.now() - started) / 1000
       const isBest = loss < (best()?.loss ?? Infinity)
       const evaluation: Evaluation = { step, loss, tokens, seconds, is_best: isBest }
-      if (isBest) await saveBest()
+      if (isBest && isWriter) await saveBest()
       all.push(evaluation)
+      if (!isWriter) return evaluation
       await appendFile(path, `${JSON.stringify(evaluation)}\n`).catch((error: unknown) => {
         throw withPath(path, error)
       })

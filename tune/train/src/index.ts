@@ -71,7 +71,7 @@ export {
   type RecipeSpec,
 } from './recipes.ts'
 export { type StepMetrics, type TrainOptions, type TrainResult } from './metrics.ts'
-export { OutOfMemoryError, DivergedError } from './errors.ts'
+export { OutOfMemoryError, DivergedError, RanksError } from './errors.ts'
 export { memoryText, type MemoryEstimate } from './estimate.ts'
 export { bytesText, memoryBudget, parseBytes } from './memory-budget.ts'
 export { lossChart, type ChartOptions, type Series } from './loss-chart.ts'

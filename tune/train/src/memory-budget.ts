@@ -32,9 +32,9 @@ export function bytesText(bytes: number): string {
 
 /**
  * The smaller of the requested limit and the memory available in the system or container, including this
- * process's present share.
+ * process's present share. `ranks` processes divide the available memory.
  */
-export function memoryBudget(limit: string | undefined): number {
-  const left = process.availableMemory() + process.memoryUsage.rss()
+export function memoryBudget(limit: string | undefined, ranks = 1): number {
+  const left = (process.availableMemory() + process.memoryUsage.rss()) / ranks
   return limit === undefined ? left : Math.min(left, parseBytes(limit))
 }

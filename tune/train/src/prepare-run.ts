@@ -14,6 +14,7 @@ import {
 } from '@cairn-tune/weights'
 import { addTokens } from './added-tokens.ts'
 import { checkModules } from './check-adapter.ts'
+import { findCheckpoint } from './checkpoint.ts'
 import { chooseEngine, type EngineChoice } from './choose-engine.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
@@ -91,15 +92,28 @@ export async function prepareRun(
   checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
   resources.defer(() => checkpoint.close())
+  const continued = config.resume ? await findCheckpoint(config.output_dir) : undefined
   const plan = (
     { engine, budgetBytes, processBytes }: EngineChoice,
     boundaries: number,
     tokenIds?: ReadonlySet<number>,
-  ) => planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes, tokenIds })
+  ) =>
+    planRun({
+      engine,
+      checkpoint,
+      model,
+      config,
+      boundaries,
+      budgetBytes,
+      processBytes,
+      tokenIds,
+      logitRows: continued?.settings.logit_rows,
+    })
   const assumedBoundaries = rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1
   const choice = await chooseEngine({
     config,
     threads: threads ?? config.threads,
+    ranks: config.ranks,
     processBytes: () => process.memoryUsage.rss() + NODE_GROWTH,
     onNote,
     tryOut: one => void plan(one, assumedBoundaries),

@@ -5,6 +5,7 @@
  */
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import {
+  COPY,
   createLinear,
   headName,
   partsOf,
@@ -17,14 +18,15 @@ import {
 } from '@cairn-tune/models'
 import {
   ONE,
+  addIntoSums,
   createRecorder,
   differentiate,
   type Program,
   type Recorder,
-  type Step,
   type Tensor,
 } from '@cairn-tune/program'
 import type { BaseWeight } from '@cairn-tune/weights'
+import { layOut, type AdapterCopies } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
 import { isPreference } from './methods.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
@@ -45,6 +47,8 @@ export type MicroStep = {
   trained: Trained[]
   /** Weights of which some rows are trained: the whole f32 matrix that programs read, and those rows. */
   tables: { name: string; shape: Shape; rows: readonly number[] }[]
+  /** Adapters with a bf16 copy, and where they lie in the buffer of all adapters and in that of all copies. */
+  copies: AdapterCopies | undefined
   /** Largest magnitudes of activations over the last steps, for arithmetics that scale by them. */
   histories: Trained[]
 }
@@ -99,10 +103,18 @@ function roundingOf(
   }
 }
 
-type LossOptions = {
+export type RecordOptions = {
+  /** Length of the batch's cuSeqlens. */
   boundaries: number
   /** Storage of a weight that no recipe quantises. */
   plainDtype: (name: string) => Dtype
+  /** Rows of logits that the head computes at a time. */
+  logitRows: number
+  /** Whether linears read bf16 copies of adapters where the arithmetic allows it. */
+  copiesAdapters: boolean
+}
+
+type LossOptions = RecordOptions & {
   /** Whether the program belongs to a training step. */
   trains: boolean
   /** Set if only log-probabilities of answers are needed: of the base alone, or with its adapter. */
@@ -114,7 +126,7 @@ function recordLoss(
   g: Recorder,
   model: ModelConfig,
   config: TrainConfig,
-  { boundaries, plainDtype, trains, scores }: LossOptions,
+  { boundaries, plainDtype, logitRows, copiesAdapters, trains, scores }: LossOptions,
 ) {
   const { per_device_train_batch_size: rows, max_seq_length: length, compute_dtype: dtype } = config
   const slots = rows * length
@@ -137,6 +149,8 @@ function recordLoss(
     rounding: roundingOf(config, model, random, trains),
     ...(config.lora && scores !== 'base' ? { lora: config } : {}),
     ...(drops ? { random } : {}),
+    // DoRA reads adapters in f32, and a preference method also runs with the reference's.
+    readsCopies: copiesAdapters && dtype === 'bf16' && !config.use_dora && !isPreference(config.method),
   })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
   const batch = {
@@ -155,7 +169,7 @@ function recordLoss(
           sums: [],
         }
       : undefined
-  const recorded = { g, config: model, dtype, weights, linear, balance }
+  const recorded = { g, config: model, dtype, weights, linear, balance, logitRows }
   const { method } = config
   const outputs = (): Outputs => {
     if (scores !== undefined)
@@ -180,14 +194,9 @@ type Outputs = Record<string, Tensor> & { loss?: Tensor; balance?: Tensor }
  * The loss of documents that are not trained on. It reads magnitudes without recording new ones, so that an
  * evaluation does not affect the run.
  */
-export function recordEvaluation(
-  model: ModelConfig,
-  config: TrainConfig,
-  boundaries: number,
-  plainDtype: (name: string) => Dtype,
-): Program {
+export function recordEvaluation(model: ModelConfig, config: TrainConfig, options: RecordOptions): Program {
   const g = createRecorder()
-  return g.finish(recordLoss(g, model, config, { boundaries, plainDtype, trains: false }).outputs)
+  return g.finish(recordLoss(g, model, config, { ...options, trains: false }).outputs)
 }
 
 /** Records the log-probability of each answer, by the base alone or with its adapter. */
@@ -195,22 +204,16 @@ export function recordAnswers(
   model: ModelConfig,
   config: TrainConfig,
   scores: 'base' | 'adapted',
-  boundaries: number,
-  plainDtype: (name: string) => Dtype,
+  options: RecordOptions,
 ): Program {
   const g = createRecorder()
-  return g.finish(recordLoss(g, model, config, { boundaries, plainDtype, trains: false, scores }).outputs)
+  return g.finish(recordLoss(g, model, config, { ...options, trains: false, scores }).outputs)
 }
 
 /** Records a micro-batch of documents with at most `boundaries` boundaries. */
-export function recordMicroStep(
-  model: ModelConfig,
-  config: TrainConfig,
-  boundaries: number,
-  plainDtype: (name: string) => Dtype,
-): MicroStep {
+export function recordMicroStep(model: ModelConfig, config: TrainConfig, options: RecordOptions): MicroStep {
   const g = createRecorder()
-  const recorded = recordLoss(g, model, config, { boundaries, plainDtype, trains: true })
+  const recorded = recordLoss(g, model, config, { ...options, trains: true })
   const { outputs, slots, weightsByName, adapters, amaxHistories, own } = recorded
   const { balance, ...rest } = outputs
   const { loss } = rest
@@ -225,15 +228,18 @@ export function recordMicroStep(
   )
   const all = balance ? { ...rest, loss: g.add({ a: loss, b: balance }, {}).y } : rest
   for (const [tensor, x] of grads) {
-    const { name, shape, gradient } = trainedPart(g, tensor, x, own)
+    const { name, shape, gradient } = trainedPart(g, { ...tensor, name: trainedName(tensor) }, x, own)
     g.accumulate({ total: g.input(gradientOf(name), 'f32', shape), x: gradient }, {})
   }
   const named = (tensors: Iterable<Tensor>) =>
-    [...tensors].map(({ name = '', dtype: stored, shape }) => ({ name, dtype: stored, shape }))
+    [...tensors]
+      .map(tensor => ({ ...tensor, name: trainedName(tensor) }))
+      .map(({ name, dtype: stored, shape }) => ({ name, dtype: stored, shape }))
+  const copies = adapters.filter(({ name = '' }) => name.startsWith(COPY))
   return {
-    program: accumulateEarly(g.finish(all)),
+    program: addIntoSums(g.finish(all)),
     slots,
-    boundaries,
+    boundaries: options.boundaries,
     base: config.lora ? named(weights.filter(weight => !isOwn(weight))) : [],
     trained: named(trained).map(({ name, shape }) => {
       const rows = own.rows.get(name)
@@ -243,9 +249,13 @@ export function recordMicroStep(
       const rows = own.rows.get(name)
       return rows ? [{ name, shape, rows }] : []
     }),
+    copies: copies.length > 0 ? layOut(named(copies)) : undefined,
     histories: named(amaxHistories).map(({ name, shape }) => ({ name, shape })),
   }
 }
+
+/** Name of a trained tensor, or of the one that a copy is of. */
+const trainedName = ({ name = '' }: Tensor) => (name.startsWith(COPY) ? name.slice(COPY.length) : name)
 
 /** Input with the trained rows of a table. */
 export const rowIdsOf = (table: string) => `rows:${table}`
@@ -261,17 +271,4 @@ function trainedPart(
   if (!ids) return { name, shape, gradient }
   const taken = g.gather_rows({ x: gradient, rows: g.input(rowIdsOf(name), 'i32', [ids.length]) }, {}).y
   return { name: rowsName(name), shape: [ids.length, ...shape.slice(1)], gradient: taken }
-}
-
-/**
- * Moves the addition of each gradient right after its last part, so that no two gradients need memory at a
- * time.
- */
-function accumulateEarly(program: Program): Program {
-  const isSum = (step: Step) => step.op === 'accumulate'
-  const sums = new Map(program.steps.filter(isSum).map(step => [step.inputs['x'], step]))
-  const steps = program.steps
-    .filter(step => !isSum(step))
-    .flatMap(step => [step, ...Object.values(step.outputs).flatMap(output => sums.get(output) ?? [])])
-  return { ...program, steps }
 }

@@ -1,6 +1,7 @@
 /** The programs after the micro-batches of a step: the norm of the gradients, and the update. */
 import type { Dtype, Shape } from '@cairn-tune/ops'
 import { createRecorder, type Program } from '@cairn-tune/program'
+import { ADAPTERS } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
 import { gradientOf, type MicroStep, type Trained } from './record-step.ts'
 
@@ -45,6 +46,16 @@ export function momentsOf(
   ]
 }
 
+/**
+ * Prefixes of tensors that have one buffer for all adapters with copies. 8-bit moments have none, because
+ * each stores its codes and scales as a whole.
+ */
+export const adapterPrefixes = ({ optimizer }: TrainConfig): string[] => [
+  '',
+  gradientOf(''),
+  ...(optimizer === 'adamw' ? ['m:', 'v:'] : []),
+]
+
 /** Everything that a step modifies: trained tensors, their moments, and histories. */
 export const stateTensors = (
   { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
@@ -57,16 +68,23 @@ export const stateTensors = (
 /** Whether a state tensor is neither weight nor adapter. Such tensors start from zero. */
 export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
 
-/** Records AdamW over all trained tensors, in place, and shifts the histories by a step. */
+/**
+ * Records AdamW over all trained tensors, in place, and shifts the histories by a step. Adapters with copies
+ * are one tensor, whose gaps are and stay zero.
+ */
 export function recordUpdate(
-  { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
+  { trained, histories, copies }: Pick<MicroStep, 'trained' | 'histories' | 'copies'>,
   config: TrainConfig,
 ): Program {
   const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
   const g = createRecorder()
   const factor = g.input('factor', 'f32', [1])
   const schedule = g.input('schedule', 'f32', [2])
-  for (const tensor of trained) {
+  const whole = config.optimizer === 'adamw' ? copies : undefined
+  const names = new Set(whole?.spans.map(({ name }) => name))
+  const tensors = trained.filter(({ name }) => !names.has(name))
+  if (whole) tensors.push({ name: ADAPTERS, shape: [whole.count] })
+  for (const tensor of tensors) {
     const { name, shape } = tensor
     const [p, grad] = [g.input(name, 'f32', shape), g.input(gradientOf(name), 'f32', shape)]
     const [m, v] = momentsOf(tensor, config)

@@ -13,6 +13,7 @@ import type { TrainConfig } from './config.ts'
 import { cacheRoot, exists } from './data/token-cache.ts'
 import type { Comparison } from './data/comparisons.ts'
 import { hasReference } from './methods.ts'
+import { shareOf, type RankGroup } from './ranks/group.ts'
 import type { Stepper } from './stepper.ts'
 import type { Trained } from './record-step.ts'
 
@@ -36,6 +37,8 @@ export type ReferenceOptions = {
   stepper: Pick<Stepper, 'reference'>
   signal?: AbortSignal | undefined
   onNote: (line: string) => void
+  /** The ranks of the run, which divide the answers. */
+  group: RankGroup | undefined
 }
 
 /** Sets `reference` of each unit. */
@@ -43,7 +46,7 @@ export async function scoreWithReference(options: ReferenceOptions): Promise<voi
   const { config, units, onNote } = options
   if (!hasReference(config.method)) return
   const path = join(cacheRoot(), 'references', `${await hashOf(options)}.safetensors`)
-  const isKept = await exists(path)
+  const isKept = await isKeptFor(path, options.group)
   onNote(
     isKept
       ? `using cached reference scores of ${units.length} comparisons`
@@ -56,7 +59,7 @@ export async function scoreWithReference(options: ReferenceOptions): Promise<voi
     unit.reference.set(scores.subarray(at, at + documents.length))
     at += documents.length
   }
-  if (isKept) return
+  if (isKept || (options.group && options.group.rank > 0)) return
   await makeDirectories(join(cacheRoot(), 'references'))
   const bytes = new Uint8Array(scores.buffer, scores.byteOffset, scores.byteLength)
   await writeSafetensors(path, [{ name: 'scores', dtype: 'F32', shape: [scores.length], bytes }])
@@ -67,11 +70,29 @@ const documentsOf = ({ sequences, mismatched }: Comparison) => [
   ...(mismatched ? [mismatched] : []),
 ]
 
-async function ask({ config, units, trained, stepper, signal }: ReferenceOptions): Promise<Float32Array> {
+/** All ranks read the cache, or none: rank 0 may write it while another one looks. */
+async function isKeptFor(path: string, group: RankGroup | undefined): Promise<boolean> {
+  const isKept = await exists(path)
+  if (!group) return isKept
+  return (await group.gather([isKept ? 1 : 0])).every(([flag]) => flag === 1)
+}
+
+async function ask(options: ReferenceOptions): Promise<Float32Array> {
+  const { config, units, trained, stepper, signal, group } = options
   const { reference_adapter: path } = config
   const adapter =
     path === undefined ? undefined : await readInitialAdapter({ ...config, init_adapter: path }, trained)
-  return await stepper.reference(units.flatMap(documentsOf), adapter, signal)
+  const documents = units.flatMap(documentsOf)
+  if (!group) return await stepper.reference(documents, adapter, signal)
+  const shares = Array.from({ length: group.ranks }, (_, rank) =>
+    shareOf(documents.length, rank, group.ranks),
+  )
+  const { from, to } = shareOf(documents.length, group.rank, group.ranks)
+  const own = await stepper.reference(documents.slice(from, to), adapter, signal)
+  // All ranks give equally many numbers.
+  const longest = Math.max(...shares.map(share => share.to - share.from))
+  const all = await group.gather(Array.from({ length: longest }, (_, i) => own[i] ?? 0))
+  return Float32Array.from(shares.flatMap((share, rank) => all[rank]?.slice(0, share.to - share.from) ?? []))
 }
 
 async function readCached(path: string): Promise<Float32Array> {

@@ -12,14 +12,14 @@ export type RewardSums = {
   /** Pairs whose chosen answer has the higher reward. */
   ordered: number
   /** Baselines of kto, one per micro-batch. */
-  baselines: number[]
+  baseline: { count: number; sum: number }
 }
 
 export const noRewards = (): RewardSums => ({
   chosen: { answers: 0, reward: 0, logps: 0 },
   rejected: { answers: 0, reward: 0, logps: 0 },
   ordered: 0,
-  baselines: [],
+  baseline: { count: 0, sum: 0 },
 })
 
 type Settings = { method: Method; beta: number; baseline: number }
@@ -35,7 +35,10 @@ export function addRewards(
   { method, beta, baseline }: Settings,
 ): void {
   let at = 0
-  if (method === 'kto') sums.baselines.push(baseline)
+  if (method === 'kto') {
+    sums.baseline.count++
+    sums.baseline.sum += baseline
+  }
   for (const { sequences, sign, reference } of units) {
     const rewards = sequences.map(({ isTrained }, i) => {
       const tokens = method === 'orpo' ? isTrained.reduce((sum, flag) => sum + flag, 0) : 1
@@ -76,7 +79,7 @@ export type RewardMetrics = {
 /** Means. Keys without a value are left out. */
 export function rewardMetrics(sums: RewardSums | undefined): RewardMetrics {
   if (!sums) return {}
-  const { chosen, rejected, ordered, baselines } = sums
+  const { chosen, rejected, ordered, baseline } = sums
   const both = chosen.answers > 0 && rejected.answers > 0
   const margin = chosen.reward / chosen.answers - rejected.reward / rejected.answers
   return {
@@ -90,8 +93,8 @@ export function rewardMetrics(sums: RewardSums | undefined): RewardMetrics {
         }
       : {}),
     ...(both ? { rewards_margin: margin } : {}),
-    ...(baselines.length > 0
-      ? { kl: baselines.reduce((a, b) => a + b, 0) / baselines.length }
+    ...(baseline.count > 0
+      ? { kl: baseline.sum / baseline.count }
       : { rewards_accuracy: ordered / chosen.answers }),
   }
 }

@@ -5,6 +5,8 @@ import type { Evaluator } from './evaluate-run.ts'
 import type { Batch, BatchSource, DataPosition } from './data/batches.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
+import type { Share } from './ranks/group.ts'
+import { StoppedError } from './ranks/shared-step.ts'
 import { stateTensors } from './record-update.ts'
 import { rewardMetrics } from './rewards.ts'
 import { appendMetrics } from './run-files.ts'
@@ -21,6 +23,10 @@ export type StepLoopOptions = {
   identity: Omit<CheckpointState, 'step' | 'position'>
   /** Undefined if the run has no evaluation. */
   evaluator: Evaluator | undefined
+  /** This rank's share of a step. */
+  share: Share
+  /** Whether this rank writes the files of the run. */
+  isWriter: boolean
   options: TrainOptions
 }
 
@@ -35,14 +41,16 @@ export async function runSteps({
   from,
   identity,
   evaluator,
+  share,
+  isWriter,
   options: { signal, onStep, onNote },
 }: StepLoopOptions): Promise<StepLoopResult> {
-  const { gradient_accumulation_steps: accumulation, save_steps: saveEvery, output_dir: directory } = config
+  const { save_steps: saveEvery, output_dir: directory } = config
   const metrics: StepMetrics[] = []
   let { step, position } = from
   let saved = from.step
   const save = async () => {
-    if (saved === step) return
+    if (!isWriter || saved === step) return
     await writeCheckpointState(
       directory,
       { step, position, ...identity },
@@ -52,7 +60,8 @@ export async function runSteps({
     )
     saved = step
   }
-  const events = config.report_to === 'tensorboard' ? await openEventFile(directory, from.step) : undefined
+  const events =
+    isWriter && config.report_to === 'tensorboard' ? await openEventFile(directory, from.step) : undefined
   const evaluate = async (one: Evaluator) => {
     const { loss, tokens, is_best: isBest } = await one.evaluate(step)
     onNote?.(
@@ -66,15 +75,16 @@ export async function runSteps({
   if (evaluator && from.step > 0 && isOpen) await evaluate(evaluator)
   while (step < totalSteps && !evaluator?.isOver()) {
     const started = performance.now()
-    const window = createWindow(run.batches, position, accumulation)
+    const window = createWindow(run.batches, position, share)
     const learningRate = learningRateAt(step, {
       ...config,
       warmup_steps: warmupSteps(config, totalSteps),
       totalSteps,
     })
     try {
-      signal?.throwIfAborted()
-      await run.batches.prepare?.(position, accumulation)
+      // Several ranks stop together, within a step.
+      if (config.ranks === 1) signal?.throwIfAborted()
+      await run.batches.prepare?.(position, share.total)
       const { loss, gradNorm, slots, realTokens, trainedTokens, rewards } = await stepper.step(
         window.batches(),
         {
@@ -102,7 +112,7 @@ export async function runSteps({
         ...rewardMetrics(rewards),
       }
       metrics.push(done)
-      await appendMetrics(directory, done)
+      if (isWriter) await appendMetrics(directory, done)
       await events?.write(step, {
         'train/loss': loss,
         'train/grad_norm': gradNorm,
@@ -118,7 +128,8 @@ export async function runSteps({
     } catch (error) {
       // An aborted or diverged step changed nothing, so this saves the last complete one.
       await save()
-      if (signal?.aborted && step > 0) return { status: 'interrupted', step, metrics }
+      const isStopped = signal?.aborted === true || error instanceof StoppedError
+      if (isStopped && step > 0) return { status: 'interrupted', step, metrics }
       throw error
     }
     if (saveEvery > 0 && step % saveEvery === 0) await save()
@@ -127,21 +138,27 @@ export async function runSteps({
   return { status: 'finished', step, metrics }
 }
 
-/** The micro-batches of a step, created one at a time, and the position after them. */
+/** A rank's micro-batches of a step, created one at a time, and the position after those of all ranks. */
 function createWindow(
   source: BatchSource,
   start: DataPosition,
-  count: number,
+  { total, from, to }: Share,
 ): { batches: () => Generator<Batch>; end: () => DataPosition } {
   let position = start
+  let at = 0
+  const skipTo = (count: number) => {
+    for (; at < count; at++) position = source.after(position)
+    return position
+  }
   return {
     *batches() {
-      for (let i = 0; i < count; i++) {
+      skipTo(from)
+      for (; at < to; at++) {
         const { batch, next } = source.batchAt(position)
         position = next
         yield batch
       }
     },
-    end: () => position,
+    end: () => skipTo(total),
   }
 }

@@ -9,6 +9,7 @@ import { openCheckpointTensors, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import type { TrainOptions } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
+import type { RankGroup, Share } from './ranks/group.ts'
 import type { MicroStep } from './record-step.ts'
 import { isBookkeeping, type StateTensor } from './record-update.ts'
 import { createStepper, type Stepper } from './stepper.ts'
@@ -18,6 +19,9 @@ export type StartPoint = {
   found: CheckpointState | undefined
   /** Values of an existing adapter to continue training. */
   initial: ReadonlyMap<string, Float32Array> | undefined
+  /** The ranks of the run, if there are several, and this one's share of a step. */
+  group?: RankGroup | undefined
+  share?: Share | undefined
 }
 
 /**
@@ -26,7 +30,7 @@ export type StartPoint = {
 export async function startStepper(
   { engine, checkpoint, model, planned, newRows }: PreparedRun,
   config: TrainConfig,
-  { found, initial }: StartPoint,
+  { found, initial, group, share }: StartPoint,
   { signal, onNote }: TrainOptions,
 ): Promise<Stepper> {
   const { micro } = planned
@@ -52,6 +56,8 @@ export async function startStepper(
     planned,
     base,
     tables,
+    group,
+    share,
     fill: found
       ? await openCheckpointTensors(engine, config.output_dir, found.step)
       : initialValues({ engine, load, micro, base, tables }, config, initial),

@@ -5,18 +5,21 @@ import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
 import { adoptAll, outputBinding, prepare, type Buffers, type PreparedProgram } from '@cairn-tune/program'
+import { ADAPTERS, allocateCopies } from './adapter-copies.ts'
 import { createBatchBuffers, readNumber } from './batch-buffers.ts'
 import { createPreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import type { Document } from './data/documents.ts'
 import { DivergedError } from './errors.ts'
+import { shareOf, sumsOf, type RankGroup, type Share } from './ranks/group.ts'
+import { addRanks, exchangeUnlessStopped, type WindowSums } from './ranks/shared-step.ts'
 import type { RunPlan, PlannedProgram } from './estimate.ts'
-import { noRewards, type RewardSums } from './rewards.ts'
+import { noRewards } from './rewards.ts'
 import { createStreamedPasses, runMicroBatches } from './passes.ts'
 import { gradientOf, rowIdsOf, type MicroStep } from './record-step.ts'
 import { rowsName } from './trained-weights.ts'
-import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
+import { adapterPrefixes, recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
  * The state that a step changes: the trained tensors by name, the optimizer's states as `m:<name>` and
@@ -29,14 +32,17 @@ export type Stepper = {
   /** The whole matrices of weights of which some rows are trained, with the present rows. */
   tables: ReadonlyMap<string, DeviceBuffer>
   /**
-   * Runs one optimizer step over a window of micro-batches. `number` counts from 1. An abort leaves the state
-   * as it was.
+   * Runs one optimizer step over a window of micro-batches: with several ranks, over this one's share.
+   * `number` counts from 1. An abort leaves the state as it was.
    */
   step(
     window: Iterable<Batch>,
     options: { number: number; learningRate: number; signal?: AbortSignal | undefined },
   ): Promise<StepOutcome>
-  /** The mean loss over batches with the present weights. Does not change the state. */
+  /**
+   * The mean loss over batches with the present weights. Does not change the state. Several ranks divide the
+   * batches, and all get the mean.
+   */
   evaluate(batches: Iterable<Batch>, signal?: AbortSignal): Promise<{ loss: number; tokens: number }>
   /**
    * The reference's log-probability of the trained tokens of each document. `adapter` has the values of the
@@ -51,15 +57,8 @@ export type Stepper = {
   opSeconds: ReadonlyMap<OpName, number>
 }
 
-type StepOutcome = {
-  /** Set for steps of preference methods. */
-  rewards: RewardSums | undefined
-  loss: number
-  gradNorm: number
-  realTokens: number
-  trainedTokens: number
-  slots: number
-}
+/** Sums over the micro-batches of all ranks. The loss is a mean. `rewards` is set for preference methods. */
+type StepOutcome = Omit<WindowSums, 'counted'> & { gradNorm: number }
 
 export type StepperOptions = {
   engine: Engine
@@ -74,6 +73,10 @@ export type StepperOptions = {
   tables: ReadonlyMap<string, DeviceBuffer>
   /** Writes the initial value of one tensor or state. All are zero before. */
   fill: (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void>
+  /** The ranks of the run, if there are several. */
+  group?: RankGroup | undefined
+  /** The micro-batches of a step that this rank computes. All by default. */
+  share?: Share | undefined
 }
 
 export async function createStepper({
@@ -85,10 +88,13 @@ export async function createStepper({
   base,
   tables,
   fill,
+  group,
+  share = shareOf(config.gradient_accumulation_steps, 0, 1),
 }: StepperOptions): Promise<Stepper> {
   const state = new Map<string, DeviceBuffer>()
+  const copied = micro.copies && allocateCopies(engine, micro.copies, adapterPrefixes(config))
   for (const tensor of stateTensors(micro, config)) {
-    const buffer = engine.allocate(byteLength(tensor.dtype, tensor.shape))
+    const buffer = copied?.parts.get(tensor.name) ?? engine.allocate(byteLength(tensor.dtype, tensor.shape))
     await fill(tensor, buffer)
     state.set(tensor.name, buffer)
   }
@@ -104,9 +110,19 @@ export async function createStepper({
     }
   }
   await writeRows()
+  await copied?.renew()
   const gradients = new Map(
-    micro.trained.map(({ name, shape }) => [gradientOf(name), engine.allocate(countElements(shape) * 4)]),
+    micro.trained.map(({ name, shape }) => [
+      gradientOf(name),
+      copied?.parts.get(gradientOf(name)) ?? engine.allocate(countElements(shape) * 4),
+    ]),
   )
+  const histories = micro.histories.flatMap(({ name }) => state.get(name) ?? [])
+  // The sums of adapters with copies are parts of one buffer.
+  const gradientSums = [
+    copied?.buffers[gradientOf(ADAPTERS)],
+    ...[...gradients].map(([name, buffer]) => (copied?.parts.has(name) ? undefined : buffer)),
+  ].filter(buffer => buffer !== undefined)
 
   const programs = [planned, planned.evaluation, planned.reference, planned.scoring]
   const streamed = planned.streamed
@@ -131,6 +147,7 @@ export async function createStepper({
     ),
     ...Object.fromEntries(state),
     ...Object.fromEntries(gradients),
+    ...copied?.buffers,
     ...adoptAll(engine, ropeTables(model, config.max_seq_length)),
     ...own.buffers,
   }
@@ -170,55 +187,67 @@ export async function createStepper({
   ): Promise<{ loss: number; tokens: number }> {
     if (!passes.evaluation) throw new Error('[evaluate] no evaluation was planned')
     let [sum, counted, tokens] = [0, 0, 0]
-    for await (const { batch, loss } of passes.evaluation(batches, { signal })) {
-      sum += loss
-      counted += batch.counted
-      tokens += batch.trainedTokens
+    const own = group ? [...batches].filter((_, i) => i % group.ranks === group.rank) : batches
+    const computePart = async () => {
+      for await (const { batch, loss } of passes.evaluation?.(own, { signal }) ?? []) {
+        sum += loss
+        counted += batch.counted
+        tokens += batch.trainedTokens
+      }
+    }
+    if (!group) await computePart()
+    else {
+      await exchangeUnlessStopped(group, signal, computePart)
+      ;[sum = NaN, counted = NaN, tokens = NaN] = sumsOf(await group.gather([sum, counted, tokens]))
     }
     return { loss: sum / counted, tokens }
   }
+  let gradNorm = 0
 
   async function step(
     window: Iterable<Batch>,
     { number, learningRate, signal }: Parameters<Stepper['step']>[1],
   ): Promise<StepOutcome> {
-    for (const gradient of gradients.values()) engine.clear(gradient)
+    for (const sum of gradientSums) engine.clear(sum)
     // Discard the magnitudes that an aborted attempt observed.
-    for (const { name } of micro.histories) {
-      const history = state.get(name)
-      if (history) engine.clear(history, 0, 4)
-    }
+    for (const history of histories) engine.clear(history, 0, 4)
     const rewards = scorer.isOn ? noRewards() : undefined
-    const outcome: StepOutcome = {
-      rewards,
-      loss: 0,
-      gradNorm: 0,
-      realTokens: 0,
-      trainedTokens: 0,
-      slots: 0,
+    const sums: WindowSums = { rewards, loss: 0, counted: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
+    const computePart = async () => {
+      const first = (number - 1) * share.total + share.from
+      for await (const { batch, loss, baseline } of passes.step(window, { first, signal })) {
+        sums.loss += loss
+        if (rewards) await scorer.addRewards(rewards, batch, baseline)
+        sums.counted += batch.counted
+        sums.realTokens += batch.realTokens
+        sums.trainedTokens += batch.trainedTokens
+        sums.slots += batch.tokens.length
+      }
     }
-    let counted = 0
-    const first = (number - 1) * config.gradient_accumulation_steps
-    for await (const { batch, loss, baseline } of passes.step(window, { first, signal })) {
-      outcome.loss += loss
-      if (rewards) await scorer.addRewards(rewards, batch, baseline)
-      counted += batch.counted
-      outcome.realTokens += batch.realTokens
-      outcome.trainedTokens += batch.trainedTokens
-      outcome.slots += batch.tokens.length
-    }
-    outcome.loss /= counted
-    if (!Number.isFinite(outcome.loss)) throw diverged('loss', outcome.loss, number, learningRate)
+    if (group)
+      await addRanks(
+        { engine, group, signal, sums, gradients: gradientSums, histories, previousNorm: gradNorm },
+        computePart,
+      )
+    else await computePart()
+    const { counted, ...rest } = sums
+    const loss = sums.loss / counted
+    if (!Number.isFinite(loss)) throw diverged('loss', loss, number, learningRate)
     engine.write(count, Float32Array.of(counted))
-    await run(norm, { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length }, signal)
-    outcome.gradNorm = await readNumber(engine, length)
-    if (!Number.isFinite(outcome.gradNorm))
-      throw diverged('gradient norm', outcome.gradNorm, number, learningRate)
+    await run(
+      norm,
+      { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length },
+      // Ranks stop together, before their sums are added.
+      group ? undefined : signal,
+    )
+    gradNorm = await readNumber(engine, length)
+    if (!Number.isFinite(gradNorm)) throw diverged('gradient norm', gradNorm, number, learningRate)
     engine.write(schedule, Float32Array.of(learningRate, number))
     // Without the signal: a run cannot resume from half an update.
     await run(update, { factor, schedule })
+    await copied?.renew()
     await writeRows()
-    return outcome
+    return { ...rest, loss, gradNorm }
   }
 
   const reference: Stepper['reference'] = async (documents, adapter, signal) => {

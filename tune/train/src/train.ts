@@ -1,237 +1,45 @@
-/** A training run, from a configuration to an adapter (contract T4). */
-import { createHash } from 'node:crypto'
-import { cp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { version as nodeVersion } from 'node:process'
-import { partsOf } from '@cairn-tune/models'
-import { EMBEDDINGS, WriteError } from '@cairn-tune/weights'
-import { VERSION } from '@cairn/tooling/version'
-import {
-  checkResumable,
-  decisiveSettings,
-  findCheckpoint,
-  listCheckpoints,
-  type CheckpointState,
-} from './checkpoint.ts'
+/** Training runs (contract T4): in this process, on several ranks of this machine, or under MPI. */
+import { joinMpi } from '@cairn-tune/native'
+import { InputError, UnsupportedError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
-import { START, countSteps } from './data/batches.ts'
-import { readInitialAdapter } from './adapter-init.ts'
-import { createEvaluator } from './evaluate-run.ts'
-import { bytesText } from './memory-budget.ts'
-import { memoryText } from './estimate.ts'
-import { lockOutput } from './output-lock.ts'
 import type { TrainOptions, TrainResult } from './metrics.ts'
-import { dataNotes, prepareRun, type PreparedRun } from './prepare-run.ts'
-import { scoreWithReference } from './reference-scores.ts'
-import {
-  checkOutput,
-  clearOutput,
-  truncateMetrics,
-  hardwareText,
-  directoryExists,
-  makeOutput,
-  writeLossChart,
-  writeRunFile,
-  writeResult,
-} from './run-files.ts'
-import { runSteps, type StepLoopOptions } from './run-steps.ts'
-import { startStepper } from './start-stepper.ts'
-import { readState } from './stepper.ts'
+import { createRankGroup } from './ranks/group.ts'
+import { trainOnRanks } from './ranks/run-ranks.ts'
+import { trainRank } from './train-rank.ts'
 
 /**
  * Trains and writes all files of the run to `output_dir`. An abort between or within steps saves a checkpoint
  * of the last complete step and ends the run as `interrupted`; before the first step it rejects with the
  * signal's reason.
  */
-export async function train(given: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
-  const { signal, onNote = () => undefined } = options
-  const directory = given.output_dir
-  using lock = (await directoryExists(directory)) ? lockOutput(directory) : undefined
-  await checkOutput(given)
-  await using run = await prepareRun(given, { signal, threads: options.threads, onNote })
-  const { config } = run
-  const { memory, recomputed } = run.planned
-  onNote(
-    `memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); ` +
-      `recomputed: ${recomputed}`,
-  )
-  const { per_device_train_batch_size: rows, gradient_accumulation_steps: accumulation } = config
-  const totalSteps =
-    config.max_steps ?? countSteps(run.batches.rowsPerEpoch, config.num_train_epochs, rows, accumulation)
-  const identity = {
-    settings: decisiveSettings(config, totalSteps),
-    data: run.dataset.hash,
-    model: modelHash(run),
-  }
-  const found = config.resume ? await findCheckpoint(config.output_dir) : undefined
-  if (found) checkResumable(found, identity, config.output_dir)
-  const wasFor = Number(found?.settings['total_steps'] ?? totalSteps)
-  if (wasFor !== totalSteps)
-    onNote(
-      `continuing to ${totalSteps} steps instead of ${wasFor}; ` +
-        `from here on the schedule is that of ${totalSteps} steps`,
-    )
-  const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
-  // The file for streaming the base is created there.
-  if (config.offload === 'disk') await makeOutput(directory)
-  const stepper = await startStepper(run, config, { found, initial }, options)
-  await scoreWithReference({
-    config,
-    modelDirectory: run.modelDirectory,
-    units: run.units,
-    trained: run.planned.micro.trained,
-    stepper,
-    signal,
-    onNote,
+export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
+  if (config.rank_transport === 'mpi') return await trainWithMpi(config, options)
+  return config.ranks === 1 ? await trainRank(config, options) : await trainOnRanks(config, options)
+}
+
+/** Trains as one of the ranks that MPI's launcher started. Only rank 0 reports steps and notes. */
+async function trainWithMpi(config: TrainConfig, options: TrainOptions): Promise<TrainResult> {
+  const collectives = await joinMpi().catch((cause: unknown) => {
+    throw new UnsupportedError(cause instanceof Error ? cause.message : String(cause), { cause })
   })
-  await makeOutput(directory)
-  using _lateLock = lock ? undefined : lockOutput(directory)
-  // Another run may have started there, and ended, while this one read its data.
-  if (!lock) await checkOutput(config)
+  const { rank, ranks } = collectives
+  const { onNote = () => undefined, onStep, ...rest } = options
   try {
-    return await runToEnd({ config, run, stepper, totalSteps, found, identity, options })
+    if (config.ranks !== 1 && config.ranks !== ranks)
+      throw new InputError(`ranks: ${config.ranks}, but MPI started ${ranks}; leave ranks out`)
+    const result = await trainRank(
+      { ...config, ranks },
+      rank === 0 ? options : rest,
+      createRankGroup(collectives),
+    )
+    await collectives.leave()
+    return result
   } catch (error) {
-    throw error instanceof WriteError ? await withLastStep(error, directory) : error
-  }
-}
-
-/** Adds to a full-disk error that the newest checkpoint is complete. */
-async function withLastStep({ path, cause }: WriteError, directory: string): Promise<WriteError> {
-  const step = (await listCheckpoints(directory)).at(-1)
-  const advice =
-    step === undefined
-      ? 'no checkpoint has been saved'
-      : `the state after step ${step} is saved: free space and continue with --resume`
-  return new WriteError(path, cause, advice)
-}
-
-/** The part of a run that writes files. */
-async function runToEnd({
-  config,
-  run,
-  stepper,
-  totalSteps,
-  found,
-  identity,
-  options,
-}: Omit<StepLoopOptions, 'from' | 'evaluator'> & {
-  found: CheckpointState | undefined
-}): Promise<TrainResult> {
-  const { onNote = () => undefined } = options
-  await clearOutput(config)
-  await truncateMetrics(config.output_dir, found?.step ?? 0)
-  const record = describeRun(run, config, totalSteps, found)
-  await writeRunFile(config.output_dir, record)
-  if (found) onNote(`resuming after step ${found.step} of ${totalSteps}`)
-
-  const writeTo = (path: string) =>
-    writeResult({
-      config,
-      path,
-      trained: run.planned.micro.trained,
-      tables: run.planned.micro.tables,
-      read: name => readState(run.engine, new Map([...stepper.state, ...stepper.tables]), name),
-      modelDirectory: run.modelDirectory,
-      model: run.model,
-      tokenizerDirectory: run.tokenizerDirectory,
-      isResized: run.newRows.some(id => id >= (run.checkpoint.tensors.get(EMBEDDINGS)?.shape[0] ?? 0)),
-      modules: config.lora_target_modules ?? partsOf(run.model).modules,
-    })
-  const best = join(config.output_dir, 'best')
-  const evaluator =
-    run.evaluation.length > 0
-      ? await createEvaluator({
-          config,
-          measure: () => stepper.evaluate(run.evaluation, options.signal),
-          saveBest: async () => void (await writeTo(best)),
-          lastStep: found?.step ?? 0,
-        })
-      : undefined
-  const outcome = await runSteps({
-    config,
-    run,
-    stepper,
-    totalSteps,
-    from: found ?? { step: 0, position: START },
-    identity,
-    evaluator,
-    options,
-  })
-  const output =
-    outcome.status === 'finished' ? join(config.output_dir, config.lora ? 'adapter' : 'model') : ''
-  if (output !== '' && config.load_best_model_at_end && evaluator?.best) {
-    await rm(output, { recursive: true, force: true })
-    await cp(best, output, { recursive: true })
-  } else if (output !== '') await writeTo(output)
-  const { dataset } = run
-  if (dataset.streaming) for (const line of dataNotes(dataset, 0)) onNote(line)
-  await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)
-  const peakRssBytes = process.resourceUsage().maxRSS * 1024
-  await writeRunFile(config.output_dir, {
-    ...record,
-    // Streaming has counted its rows since the run began.
-    dataset: datasetOf(run),
-    status: outcome.status,
-    steps: outcome.step,
-    ...(evaluator?.best ? { best: evaluator.best } : {}),
-    peak_rss_bytes: peakRssBytes,
-    finished_at: new Date().toISOString(),
-  })
-  const opSeconds = [...stepper.opSeconds].toSorted((a, b) => b[1] - a[1])
-  return {
-    status: outcome.status,
-    config,
-    model: run.modelDirectory,
-    dataset: run.dataset.source,
-    skippedRows: run.dataset.skipped.rows,
-    output,
-    steps: outcome.step,
-    metrics: outcome.metrics,
-    evaluations: evaluator?.all ?? [],
-    opSeconds,
-    memory: run.planned.memory,
-    peakRssBytes,
-    hardware: hardwareText(run.engine.threads, run.engine.isa),
-    threads: run.engine.threads,
-  }
-}
-
-/** The data in the run's record. The number of rows is not known of streamed data. */
-function datasetOf({ dataset, batches: { rowsPerEpoch } }: PreparedRun): Record<string, unknown> {
-  return { ...dataset, ...(Number.isFinite(rowsPerEpoch) ? { rows: rowsPerEpoch } : {}) }
-}
-
-/** Names, shapes and positions of the weights: enough to detect another model without reading it. */
-function modelHash({ model, checkpoint }: PreparedRun): string {
-  const entries = [...checkpoint.tensors.values()].map(({ name, dtype, shape, start, end }) => [
-    name,
-    dtype,
-    shape,
-    start,
-    end,
-  ])
-  return createHash('sha256')
-    .update(JSON.stringify([model, entries]))
-    .digest('hex')
-}
-
-function describeRun(
-  run: PreparedRun,
-  config: TrainConfig,
-  totalSteps: number,
-  found: CheckpointState | undefined,
-): Record<string, unknown> {
-  return {
-    status: 'running',
-    config,
-    total_steps: totalSteps,
-    resumed_after: found?.step,
-    model: run.modelDirectory,
-    dataset: datasetOf(run),
-    versions: { cairn_tune: VERSION, node: nodeVersion },
-    hardware: hardwareText(run.engine.threads, run.engine.isa),
-    memory: run.planned.memory,
-    recomputed: run.planned.recomputed,
-    started_at: new Date().toISOString(),
+    if (ranks > 1) {
+      // The launcher ends this process as well, so the reason must be written first.
+      onNote(`rank ${rank} of ${ranks} failed: ${error instanceof Error ? error.message : String(error)}`)
+      collectives.abort()
+    }
+    throw error
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Tests LoRA steps of the CUDA engine on the card at hand (`npm run dev -- interop:cuda`): two shapes in
  * every recipe, loss and gradients against the CPU's. Prints a table; the exit code says whether all of it
- * holds. Argument: a recipe to try alone.
+ * holds. Arguments: a recipe, a shape and a number of tokens to try alone.
  */
 import { createCudaEngine, createEngine, type Engine } from '@cairn-tune/native'
 import { RECIPES, type ShapeName } from '@cairn-tune/train'
@@ -9,7 +9,7 @@ import { prepareLoraStep } from '../bench/lora-step.ts'
 
 type StepOptions = { shape: ShapeName; recipe: (typeof RECIPES)[number]; compute: 'f32' | 'bf16' }
 
-const only = process.argv[2]
+const [only, onlyShape, tokens = '512'] = process.argv.slice(2)
 const started = performance.now()
 const log = (line: string) => console.log(line)
 const [onCard, onProcessor] = await Promise.all([createCudaEngine({ log }), createEngine({ log })])
@@ -22,7 +22,13 @@ type StepResult = { loss: number; gradients: Map<string, Float32Array> }
 /** Loss and gradients of the second of two micro-steps, so that a recorded graph is run again. */
 async function stepOf(engine: Engine, options: StepOptions): Promise<StepResult> {
   const layers = options.shape === 'tiny' ? 2 : 4
-  const step = await prepareLoraStep(engine, { ...options, layers, tokens: 512, rows: 2, isWhole: true })
+  const step = await prepareLoraStep(engine, {
+    ...options,
+    layers,
+    tokens: Number(tokens),
+    rows: 2,
+    isWhole: true,
+  })
   await step.run()
   const { loss } = await step.run()
   return { loss, gradients: await step.gradients() }
@@ -66,7 +72,7 @@ async function compareSteps(): Promise<boolean> {
   for (const compute of ['f32', 'bf16'] as const) {
     for (const shape of ['tiny', 'small'] as const) {
       for (const recipe of RECIPES) {
-        if (only !== undefined && recipe !== only) continue
+        if ((only ?? recipe) !== recipe || (onlyShape ?? shape) !== shape) continue
         const options = { shape, recipe, compute }
         const name = `${shape}, ${recipe} | ${compute}`
         try {

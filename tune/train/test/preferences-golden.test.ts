@@ -66,8 +66,8 @@ async function runSteps(settings: object): Promise<Step[]> {
   if (!isPreference(method)) throw new Error('examples are not compared')
   const units = unitsOf(method, rows, maxSeqLength)
   const boundaries = rows * 3 + 1
-  const stored = () => 'f32' as const
-  const micro = recordMicroStep(golden.config, config, boundaries, stored)
+  const recording = { boundaries, plainDtype: () => 'f32' as const, logitRows: 512, copiesAdapters: false }
+  const micro = recordMicroStep(golden.config, config, recording)
   const stepper = await createStepper({
     engine,
     config,
@@ -77,8 +77,8 @@ async function runSteps(settings: object): Promise<Step[]> {
       ...planned(micro.program),
       evaluation: undefined,
       streamed: undefined,
-      reference: planned(recordAnswers(golden.config, config, 'base', boundaries, stored)),
-      scoring: planned(recordAnswers(golden.config, config, 'adapted', boundaries, stored)),
+      reference: planned(recordAnswers(golden.config, config, 'base', recording)),
+      scoring: planned(recordAnswers(golden.config, config, 'adapted', recording)),
     },
     tables: new Map(),
     base: new Map(micro.base.map(({ name }) => [name, engine.adopt(tensors.get(name)!)])),

@@ -21,8 +21,7 @@ function layersOf(
   const { program, base } = recordMicroStep(
     model,
     bench.config({ dataset: 'none', recipe, max_seq_length: 32, ...skip }),
-    3,
-    () => 'bf16',
+    { boundaries: 3, plainDtype: () => 'bf16', logitRows: 512, copiesAdapters: false },
   )
   const projections = base.filter(({ name }) => name.endsWith('_proj.weight'))
   const storage = Array.from({ length: 4 }, (_, layer) => [

@@ -9,7 +9,7 @@ import type { Identity } from '../auth/authenticate.ts'
 import type { Services } from '../deps.ts'
 import { type Handlers, textOf } from '../handler.ts'
 import { type Exchange, send, sendJson } from './exchange.ts'
-import { beginIdempotent } from './idempotency.ts'
+import { beginIdempotent, isAnsweredElsewhere } from './idempotency.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { checkLength, fieldErrors, takeBody } from './read-body.ts'
 import { findRoute, type Match } from './router.ts'
@@ -35,7 +35,7 @@ export function createDispatch(
     const { match } = found
     const { name, route, params } = match
     exchange.route = name
-    checkLength(exchange)
+    checkLength(exchange, route.maxBytes)
 
     let identity: Identity | null = null
     if (route.access === 'public') limit(`ip ${services.clientAddress(exchange.req)}`)
@@ -56,7 +56,7 @@ export function createDispatch(
     const isKeyed =
       route.creates === true && principal !== null && exchange.req.headers['idempotency-key'] !== undefined
     const held = isKeyed
-      ? await beginIdempotent(exchange, services.store.accounts, route, principal, bytes)
+      ? await beginIdempotent(exchange, services.store.accounts, match, principal, bytes)
       : undefined
     if (held === null) return
     let answer: unknown
@@ -72,6 +72,7 @@ export function createDispatch(
         held: held ?? null,
       })
     } catch (error) {
+      if (held !== undefined && isAnsweredElsewhere(error)) return held.replay()
       await held?.drop()
       throw error
     }

@@ -26,8 +26,29 @@ type Extra = Record<string | symbol, unknown> & { errors?: readonly FieldError[]
 
 export type Answered = { status: number; code: ErrorCode }
 
+/** The error as a caller may see it; server errors are logged with the request id. */
+export function shownError(exchange: Exchange, thrown: unknown, log: Logger): AppError {
+  const known = logged(exchange, thrown, log)
+  if (known !== null && known.status < 500) return known
+  const code = known?.code ?? 'internal'
+  return new AppError(code, detailOfOurs(code), { cause: thrown, extra: known?.extra ?? {} })
+}
+
 /** Sends the problem document, and logs server errors with the request id. */
 export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger): Answered {
+  const known = logged(exchange, thrown, log)
+  const code = known?.code ?? 'internal'
+  const { status } = ERRORS[code]
+  const { headers, document } = describe(known, exchange.id)
+  send(exchange, status, 'application/problem+json', JSON.stringify(document), {
+    'cache-control': 'no-store',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...headers,
+  })
+  return { status, code }
+}
+
+function logged(exchange: Exchange, thrown: unknown, log: Logger): AppError | null {
   const known = coerce(thrown)
   const code = known?.code ?? 'internal'
   const { status } = ERRORS[code]
@@ -47,13 +68,7 @@ export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger):
       error: known.message,
     })
   }
-  const { headers, document } = describe(known, exchange.id)
-  send(exchange, status, 'application/problem+json', JSON.stringify(document), {
-    'cache-control': 'no-store',
-    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    ...headers,
-  })
-  return { status, code }
+  return known
 }
 
 /** The problem document and its headers. `null` stands for an internal error. */

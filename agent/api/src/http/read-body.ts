@@ -141,7 +141,7 @@ const hasBody = ({ req }: Exchange): boolean =>
 
 /** The validated body of a request, and its bytes. A route without a body accepts an empty object too. */
 export async function takeBody(
-  { method, body: schema }: Route,
+  { method, body: schema, maxBytes }: Route,
   exchange: Exchange,
 ): Promise<{ bytes: Buffer; body: unknown }> {
   if (method === 'GET') return { bytes: NO_BYTES, body: undefined }
@@ -150,7 +150,7 @@ export async function takeBody(
   if (!isGiven && schema !== undefined && mayBeAbsent(schema))
     return { bytes: NO_BYTES, body: checkBody(schema, {}) }
   checkContentType(exchange)
-  const bytes = await readBody(exchange)
+  const bytes = await readBody(exchange, maxBytes)
   const body = checkBody(schema ?? NO_KEYS, parseJson(bytes))
   return { bytes, body: schema === undefined ? undefined : body }
 }

@@ -1,6 +1,7 @@
 import type { Config } from '@cairn/protocol'
 import type { Handler } from '../handler.ts'
 import { DEFAULT_AGENT, disclosureText } from '@cairn/sessions'
+import { configOf } from '../settings.ts'
 import { agentNames } from './sessions.ts'
 
 const ON_WORKERS = {
@@ -9,8 +10,9 @@ const ON_WORKERS = {
   summary: 'Commands run in the runners of this database; the log of each runner names its sandbox.',
 } as const
 
-export const about: Handler<'about'> = async ({ services }) => {
-  const { config, version, demo, sandbox = ON_WORKERS, skills } = services
+export const about: Handler<'about'> = async ({ services, principal }) => {
+  const { version, sandbox = ON_WORKERS, skills, settings } = services
+  const { config, demo } = await configOf(services, principal)
   const { level } = config.disclosure
   const shown = disclosureText(config.disclosure, {
     agent: DEFAULT_AGENT,
@@ -23,11 +25,11 @@ export const about: Handler<'about'> = async ({ services }) => {
     demo,
     sandbox,
     disclosure: { level, text: shown?.text ?? null },
-    skills: [...((await skills?.()) ?? [])],
-    agents: agentNames(services).map(name => ({
-      name,
-      model: modelOf(config, name),
-    })),
+    skills: [...((await skills?.()) ?? []), ...((await settings?.skills(principal.org_id)) ?? [])],
+    agents: (await agentNames(services, principal)).map(name => {
+      const description = config.agents[name]?.description
+      return { name, model: modelOf(config, name), ...(description !== undefined && { description }) }
+    }),
     models: modelsOf(config),
     share_days: config.auth.share_days,
   }

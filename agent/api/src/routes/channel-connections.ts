@@ -5,7 +5,6 @@ import {
   changeConnection,
   type ConnectionDeps,
   createConnection,
-  DEFAULT_AGENT,
   deleteConnection,
   planTestMessage,
   shownSettings,
@@ -13,6 +12,7 @@ import {
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { findConnection } from './find-connection.ts'
+import { agentNames } from './sessions.ts'
 
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
@@ -54,11 +54,11 @@ const detailed = async (
   ...shownSettings(connection),
 })
 
-function depsOf({ store, newId, config, connections }: Services): ConnectionDeps {
+async function depsOf(services: Services, of: { org_id: string }): Promise<ConnectionDeps> {
+  const { store, newId, connections } = services
   if (connections === undefined)
     throw new AppError('wrong_state', 'This server has no channels: use a server that does.')
-  const agents = [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])]
-  return { store, newId, agents, ...connections }
+  return { store, newId, agents: await agentNames(services, of), ...connections }
 }
 
 export const listChannels: Handler<'listChannels'> = async ({ services, principal }) => {
@@ -69,7 +69,7 @@ export const listChannels: Handler<'listChannels'> = async ({ services, principa
 export const channelForms: Handler<'channelForms'> = () => Promise.resolve({ forms: forms() })
 
 export const createChannel: Handler<'createChannel'> = async ({ services, principal, body }) => {
-  const id = await createConnection(depsOf(services), principal, body)
+  const id = await createConnection(await depsOf(services, principal), principal, body)
   return detailed(services, await findConnection(services, principal, id))
 }
 
@@ -79,7 +79,7 @@ export const getChannel: Handler<'getChannel'> = async ({ services, principal, p
 export const changeChannel: Handler<'changeChannel'> = async ({ services, principal, params, body }) => {
   const connection = await findConnection(services, principal, params.channel_id)
   const { settings, secrets } = body
-  await changeConnection(depsOf(services), connection, {
+  await changeConnection(await depsOf(services, principal), connection, {
     ...(settings === undefined ? {} : { settings }),
     ...(secrets === undefined ? {} : { secrets }),
   })

@@ -29,7 +29,7 @@ export const forkSession: Handler<'forkSession'> = async ({ services, principal,
     const made = await fork(services, {
       source,
       event_id: body.event_id,
-      agents: agentNames(services),
+      agents: await agentNames(services, principal),
       principal,
     })
     // No turn has run yet: the first one starts with a message to the session.

@@ -3,11 +3,16 @@ import { AppError } from '@cairn/protocol'
 import {
   acknowledgeInbox,
   findInboxItem,
+  markItems,
+  markItemUnread,
   nameDecider,
   nameDeciders,
   readInbox,
   respondInbox as respond,
   shownItem,
+  snoozeItem,
+  unacknowledgeInbox,
+  unsnoozeItem,
   visibleTo,
 } from '@cairn/sessions'
 import type { Handler } from '../handler.ts'
@@ -29,7 +34,8 @@ export const listInbox: Handler<'listInbox'> = async ({ services, principal, que
     ...(query.status === undefined ? {} : { status: query.status }),
     ...(query.kind === undefined ? {} : { kind: query.kind }),
   })
-  return { ...page, items: await nameDeciders(services, principal.org_id, page.items) }
+  const items = await markItems(services, principal, page.items)
+  return { ...page, items: await nameDeciders(services, principal.org_id, items) }
 }
 
 export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, exchange }) => {
@@ -37,12 +43,11 @@ export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, 
   return undefined as never
 }
 
-export const getInboxItem: Handler<'getInboxItem'> = async ({ services, principal, params }) =>
-  nameDecider(
-    services,
-    principal.org_id,
-    shownItem(await findInboxItem(services.store, principal, params.item_id)),
-  )
+export const getInboxItem: Handler<'getInboxItem'> = async ({ services, principal, params }) => {
+  const item = shownItem(await findInboxItem(services.store, principal, params.item_id))
+  const [marked = item] = await markItems(services, principal, [item])
+  return nameDecider(services, principal.org_id, marked)
+}
 export const respondInbox: Handler<'respondInbox'> = async ({ services, principal, params, body }) => {
   const { service_accounts_decide: machinesToo } = services.config.governance
   if ('decision' in body && principal.kind === 'service_account' && !machinesToo)
@@ -57,3 +62,11 @@ export const readInboxItem: Handler<'readInboxItem'> = async ({ services, princi
   nameDecider(services, principal.org_id, await readInbox(services, params.item_id, principal))
 export const ackInboxItem: Handler<'ackInboxItem'> = async ({ services, principal, params }) =>
   nameDecider(services, principal.org_id, await acknowledgeInbox(services, params.item_id, principal))
+export const unackInboxItem: Handler<'unackInboxItem'> = ({ services, principal, params }) =>
+  unacknowledgeInbox(services, params.item_id, principal)
+export const unreadInboxItem: Handler<'unreadInboxItem'> = ({ services, principal, params }) =>
+  markItemUnread(services, params.item_id, principal)
+export const snoozeInboxItem: Handler<'snoozeInboxItem'> = ({ services, principal, params, body }) =>
+  snoozeItem(services, params.item_id, body.until, principal)
+export const unsnoozeInboxItem: Handler<'unsnoozeInboxItem'> = ({ services, principal, params }) =>
+  unsnoozeItem(services, params.item_id, principal)

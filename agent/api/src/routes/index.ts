@@ -4,9 +4,11 @@ import * as admin from './admin.ts'
 import { getArtifact, listArtifacts } from './artifacts.ts'
 import { login, logout, me, refresh, setPassword } from './auth.ts'
 import { pollEvents, streamEvents } from './events.ts'
-import { ackInboxItem, getInboxItem, listInbox, readInboxItem, respondInbox, streamInbox } from './inbox.ts'
+import * as inbox from './inbox.ts'
 import { forkSession } from './fork.ts'
 import { getGoal } from './goals.ts'
+import { home } from './home.ts'
+import { importPart } from './imports.ts'
 import { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 import { answerQuestion, confirmDisclosure, giveFeedback, postEvents, sendMessage } from './messages.ts'
 import {
@@ -19,14 +21,18 @@ import {
   sessionChildren,
   sessionTree,
 } from './sessions.ts'
+import { sessionSpans } from './spans.ts'
 import { sessionWorkers } from './workers.ts'
 import { streamShared } from './shared-stream.ts'
 import { getBoard } from './board.ts'
 import * as browser from './browser.ts'
 import * as connections from './channel-connections.ts'
 import * as channels from './channels.ts'
+import * as mcpAccounts from './mcp-accounts.ts'
 import * as notices from './notifications.ts'
 import * as schedules from './schedules.ts'
+import * as marks from './session-marks.ts'
+import * as settings from './settings.ts'
 import * as shares from './shares.ts'
 import * as search from './search.ts'
 import * as usage from './usage.ts'
@@ -47,6 +53,8 @@ import { putWorkspaceFile, workspaceCheckpoint } from './workspace-changes.ts'
 
 export const HANDLERS: Handlers = {
   ...browser,
+  ...mcpAccounts,
+  home,
   createSession,
   listSessions,
   getSession,
@@ -54,6 +62,7 @@ export const HANDLERS: Handlers = {
   archiveSession,
   restoreSession,
   forkSession,
+  importPart,
   sendMessage,
   streamEvents,
   pollEvents,
@@ -69,6 +78,7 @@ export const HANDLERS: Handlers = {
   sessionTree,
   sessionChildren,
   sessionWorkers,
+  sessionSpans,
   listTasks,
   getBoard,
   unblockTask,
@@ -88,13 +98,8 @@ export const HANDLERS: Handlers = {
   workspaceFile,
   putWorkspaceFile,
   workspaceCheckpoint,
-  listInbox,
-  streamInbox,
+  ...inbox,
   streamShared,
-  getInboxItem,
-  respondInbox,
-  readInboxItem,
-  ackInboxItem,
   login,
   refresh,
   logout,
@@ -104,6 +109,8 @@ export const HANDLERS: Handlers = {
   ...admin,
   ...schedules,
   ...search,
+  ...settings,
+  ...marks,
   ...shares,
   ...usage,
   ...channels,

@@ -30,7 +30,7 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
       ...body,
       session_id: params.id,
       principal,
-      ...(held ? { request_key: held.requestKey } : {}),
+      ...(held ? { request_key: held.requestKey, request: held.request } : {}),
     })
     return { id: message_id, type }
   }
@@ -41,13 +41,20 @@ export const postEvents: Handler<'postEvents'> = async ({ services, principal, p
   return { events: await defineOutcomes(services, params.id, body.events) }
 }
 
-export const answerQuestion: Handler<'answerQuestion'> = async ({ services, principal, params, body }) => {
+export const answerQuestion: Handler<'answerQuestion'> = async ({
+  services,
+  principal,
+  params,
+  body,
+  held,
+}) => {
   await services.guard.check(principal, params.id)
   const { events } = await answer(services, {
     session_id: params.id,
     tool_call_id: params.tool_call_id,
     responses: body.responses,
     principal,
+    rows: held ? [{ do: 'request.answer', request: held.request, members: {} }] : [],
   })
   const written = events.find(event => event.type === 'ask_user_question.response')
   if (written === undefined)

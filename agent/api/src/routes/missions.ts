@@ -3,6 +3,7 @@ import type { Mission } from '@cairn/log'
 import {
   AgentConfig,
   AppError,
+  type Config,
   cutAt,
   type MissionDetail,
   type Principal,
@@ -31,6 +32,7 @@ import {
 } from '@cairn/sessions'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
+import { configOf } from '../settings.ts'
 import { pageLimit } from './page-limit.ts'
 import { agentNames } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
@@ -46,19 +48,20 @@ export const createMission: Handler<'createMission'> = async ({ services, princi
     )
   const session = session_id === undefined ? null : await services.guard.load(principal, session_id)
   const name = session?.agent ?? agent ?? DEFAULT_AGENT
-  const defaults = (services.config.agents[name] ?? AgentConfig.parse({})).missions
+  const { config } = await configOf(services, principal)
+  const defaults = (config.agents[name] ?? AgentConfig.parse({})).missions
   const budget = { ...defaults.budget, ...body.budget }
-  refuseUnpriced(services, name, session?.config['model'], budget)
+  refuseUnpriced(config, name, session?.config['model'], budget)
   const input: MissionInput = {
     description,
     rubric: rubric.content,
     max_iterations: body.max_iterations ?? defaults.max_iterations,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...(body.research === undefined ? {} : { research: settingsFor(services, name, body.research) }),
+    ...(body.research === undefined ? {} : { research: settingsFor(services, config, name, body.research) }),
   }
   const coordinator =
     session ??
-    (await createSession(services, agentNames(services), {
+    (await createSession(services, await agentNames(services, principal), {
       agent: name,
       title: cutAt(description.replaceAll(/\s+/g, ' '), TITLE_CHARS),
       principal,
@@ -66,7 +69,12 @@ export const createMission: Handler<'createMission'> = async ({ services, princi
   return shown(services, await defineMission(services, coordinator.id, input))
 }
 
-function settingsFor({ config, sandbox }: Services, name: string, input: ResearchInput): ResearchSettings {
+function settingsFor(
+  { sandbox }: Services,
+  config: Config,
+  name: string,
+  input: ResearchInput,
+): ResearchSettings {
   const agent = config.agents[name] ?? AgentConfig.parse({})
   const problem = researchProblem(agent, input, sandbox?.terminal !== 'not_offered')
   if (problem === null) return researchSettings(input, config.research)
@@ -74,7 +82,7 @@ function settingsFor({ config, sandbox }: Services, name: string, input: Researc
 }
 
 /** A budget in USD can only be enforced with models that have a price. */
-function refuseUnpriced({ config }: Services, agent: string, own: unknown, budget: SessionBudget): void {
+function refuseUnpriced(config: Config, agent: string, own: unknown, budget: SessionBudget): void {
   const settings = config.agents[agent] ?? AgentConfig.parse({})
   const model = String(own ?? settings.model ?? config.models.default)
   const models = [model, missionEvaluator(settings, model)]

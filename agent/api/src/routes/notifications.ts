@@ -3,9 +3,11 @@ import {
   chooseNotifications as choose,
   confirmNotificationEmail as confirm,
   type NotificationDeps,
+  pushPublicKey,
   resendNotification as resend,
   setNotificationEmail as setMail,
   setNotificationWebhook as setWebhook,
+  subscribePush as subscribe,
   testNotification as test,
   viewNotifications,
 } from '@cairn/sessions'
@@ -16,6 +18,7 @@ import type { Handler } from '../handler.ts'
 const offersOf = ({ config: { notices } }: Services): NotificationDeps['offers'] => ({
   webhook: notices.webhook,
   mail: notices.mail !== undefined,
+  push: notices.push,
 })
 
 function depsOf(services: Services): NotificationDeps {
@@ -58,6 +61,21 @@ export const confirmNoticeMail: Handler<'confirmNoticeMail'> = async ({ services
 
 export const endNoticeMail: Handler<'endNoticeMail'> = async ({ services, principal }) => {
   await services.store.notifications.setMail(principal.id, null)
+  return undefined
+}
+
+export const getPushKey: Handler<'getPushKey'> = async ({ services, principal }) => ({
+  public_key: await pushPublicKey(depsOf(services), principal),
+})
+
+export const subscribePush: Handler<'subscribePush'> = async ({ services, principal, body }) => {
+  const deps = depsOf(services)
+  await subscribe(deps, principal, body)
+  return viewNotifications(deps, principal)
+}
+
+export const unsubscribePush: Handler<'unsubscribePush'> = async ({ services, principal, params }) => {
+  await services.store.push.unsubscribe(principal.id, params.browser_id)
   return undefined
 }
 

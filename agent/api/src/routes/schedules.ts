@@ -14,11 +14,14 @@ import {
   visibleTo,
 } from '@cairn/sessions'
 import type { Handler } from '../handler.ts'
+import { configOf } from '../settings.ts'
 import { pageLimit } from './page-limit.ts'
 
 export const createSchedule: Handler<'createSchedule'> = async ({ services, principal, body }) => {
   const { session_id, ...wish } = body
-  return viewSchedule(await create(services, services.config, principal, session_id, wish))
+  return viewSchedule(
+    await create(services, (await configOf(services, principal)).config, principal, session_id, wish),
+  )
 }
 
 export const listSchedules: Handler<'listSchedules'> = async ({ services, principal, query }) => {
@@ -45,7 +48,7 @@ export const getSchedule: Handler<'getSchedule'> = async ({ services, principal,
 
 export const changeSchedule: Handler<'changeSchedule'> = async ({ services, principal, params, body }) => {
   const { id } = await findSchedule(services, principal, params.schedule_id)
-  return viewSchedule(await change(services, services.config, id, body))
+  return viewSchedule(await change(services, (await configOf(services, principal)).config, id, body))
 }
 
 export const cancelSchedule: Handler<'cancelSchedule'> = async ({ services, principal, params }) => {

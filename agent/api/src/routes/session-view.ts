@@ -1,5 +1,13 @@
 /** Stored rows as the API shows them. */
-import type { SessionTree, LogStore, ServiceAccountRow, SessionRow, UserRow } from '@cairn/log'
+import {
+  sharesOf,
+  type SessionTree,
+  type LogStore,
+  type ServiceAccountRow,
+  type SessionRow,
+  type ShapeState,
+  type UserRow,
+} from '@cairn/log'
 import type { AnswerOf, Session } from '@cairn/protocol'
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -41,6 +49,21 @@ export async function shownSessions({ store }: Store, rows: readonly SessionRow[
 export async function shownSession(services: Store, row: SessionRow): Promise<Session> {
   const [session] = await shownSessions(services, [row])
   return session as Session
+}
+
+/** Includes the shape and the last step, which lag by a few moments. */
+export async function shapedSessions(
+  services: Store,
+  rows: readonly SessionRow[],
+): Promise<{ session: Session; shape: ShapeState | undefined }[]> {
+  const shapes = await services.store.search.shapes(rows.map(row => row.id))
+  const sessions = await shownSessions(services, rows)
+  return sessions.map((session, at) => {
+    const shape = shapes.get(session.id)
+    if (shape === undefined) return { session: { ...session, shape: [], last_step: null }, shape }
+    const updated = rows[at]?.updated_at ?? 0
+    return { session: { ...session, shape: sharesOf(shape, updated), last_step: shape.step }, shape }
+  })
 }
 
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]

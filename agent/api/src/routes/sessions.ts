@@ -1,6 +1,6 @@
 /** Sessions: create, list, read, rename, archive, and their session tree. */
 import type { SessionRow } from '@cairn/log'
-import { AppError, SESSION_STATUSES } from '@cairn/protocol'
+import { AppError, type Config, SESSION_STATUSES } from '@cairn/protocol'
 import {
   archiveSession as archive,
   budgetOf,
@@ -13,22 +13,27 @@ import {
 } from '@cairn/sessions'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
+import { configOf } from '../settings.ts'
 import { pageLimit } from './page-limit.ts'
+import { markPinned, putPinsFirst } from './pinned-sessions.ts'
 import { filtersOf } from './session-filters.ts'
-import { shownNodes, shownSession, shownSessions } from './session-view.ts'
+import { shapedSessions, shownNodes, shownSession, shownSessions } from './session-view.ts'
 
 /** The available agents: those of the configuration, and always the default one. */
-export const agentNames = ({ config }: Services): string[] => [
-  ...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)]),
-]
+export const agentNames = async (services: Services, of: { org_id: string }): Promise<string[]> => {
+  const { config } = await configOf(services, of)
+  return [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])]
+}
 
 export const createSession: Handler<'createSession'> = async ({ services, principal, body }) => {
-  refuseUnpriced(services, body)
-  return shownSession(services, await create(services, agentNames(services), { ...body, principal }))
+  const { config } = await configOf(services, principal)
+  refuseUnpriced(config, body)
+  const agents = await agentNames(services, principal)
+  return shownSession(services, await create(services, agents, { ...body, principal }))
 }
 
 /** A budget in USD can only be enforced with a model that has a price. */
-function refuseUnpriced({ config }: Services, { agent, config: own = {} }: Created): void {
+function refuseUnpriced(config: Config, { agent, config: own = {} }: Created): void {
   if (budgetOf({ config: own })?.max_cost_usd === undefined) return
   const model = own['model'] ?? config.agents[agent ?? DEFAULT_AGENT]?.model ?? config.models.default
   const rates = config.models.catalog[String(model)]
@@ -42,14 +47,22 @@ type Created = { agent?: string | undefined; config?: Record<string, unknown> | 
 
 export const listSessions: Handler<'listSessions'> = async ({ services, principal, query }) => {
   const { text = '', cursor } = query
-  const { sessions, next_cursor } = await services.store.sessions.list({
+  const { sessions: listed, next_cursor } = await services.store.sessions.list({
     ...visibleTo(principal),
     ...filtersOf(query),
     limit: pageLimit(query.limit),
     ...(cursor === undefined ? {} : { cursor }),
     ...(text.trim() === '' ? {} : { text, sort: 'created' }),
   })
-  return { sessions: await shownSessions(services, sessions), next_cursor }
+  const { sessions, pins } =
+    query.pins === 'first' && principal.kind === 'user'
+      ? await putPinsFirst(services, principal, query, listed)
+      : { sessions: listed, pins: new Set<string>() }
+  const shown =
+    query.shape === 'true'
+      ? (await shapedSessions(services, sessions)).map(({ session }) => session)
+      : await shownSessions(services, sessions)
+  return { sessions: shown.map(session => markPinned(session, pins)), next_cursor }
 }
 
 export const getSession: Handler<'getSession'> = async ({ services, principal, params }) =>

@@ -3,6 +3,7 @@
  * new type is never exposed by accident.
  */
 import type { EventData, EventType, SessionEvent } from '@cairn/protocol'
+import { startsWithHistory } from '@cairn/state'
 
 type Shown = { id: number; type: string; created_at: string; data: Record<string, unknown> }
 type Rows = { [T in EventType]?: (data: EventData<T>) => Record<string, unknown> | null }
@@ -18,7 +19,11 @@ const NO_SUMS = {
 
 const ROWS: Rows = {
   'user.message': ({ content, synthetic, history }) =>
-    synthetic === undefined ? { content } : synthetic === 'fork' ? { content, synthetic, history } : null,
+    synthetic === undefined
+      ? { content }
+      : startsWithHistory(synthetic)
+        ? { content, synthetic, history }
+        : null,
   'llm.response': ({ message, model, finish_reason }) => ({
     message: {
       role: message.role,

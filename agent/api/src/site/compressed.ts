@@ -8,6 +8,8 @@ import { sha256 } from '../auth/secrets.ts'
 import { type Exchange, send } from '../http/exchange.ts'
 
 const compress = promisify(gzip)
+/** The smallest output: each file is compressed once. */
+const SMALLEST = { level: 9, memLevel: 9 }
 const WORTHWHILE = /^(?:text\/|application\/(?:json|manifest)|image\/svg)/
 /** Keyed by etag. The UI has a few dozen files; a rebuilt one adds its own entry. */
 const done = new Map<string, Buffer>()
@@ -28,7 +30,7 @@ export async function sendUnchanging(
     !/\bgzip\b/.test(String(exchange.req.headers['accept-encoding'] ?? ''))
   )
     return send(exchange, 200, type, bytes, all)
-  const small = done.get(etag) ?? (await compress(bytes))
+  const small = done.get(etag) ?? (await compress(bytes, SMALLEST))
   if (done.size >= CAPACITY) done.clear()
   done.set(etag, small)
   return send(exchange, 200, type, small, { ...all, 'content-encoding': 'gzip' })

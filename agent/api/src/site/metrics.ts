@@ -24,10 +24,15 @@ export type Metrics = {
 /** Latencies from half a millisecond to seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export function createMetrics(
-  registry: Registry,
-  { streams, harness }: { streams: () => number; harness: (() => HarnessStats) | undefined },
-): Metrics {
+type MeteredParts = {
+  streams: () => number
+  harness: (() => HarnessStats) | undefined
+  leases: Pick<LogStore['leases'], 'countDue'>
+  /** Milliseconds. */
+  monotonic: () => number
+}
+
+export function createMetrics(registry: Registry, { streams, harness, ...due }: MeteredParts): Metrics {
   const registers = [registry]
   const requests = new Counter({
     name: 'cairn_http_requests_total',
@@ -53,6 +58,7 @@ export function createMetrics(
     registers,
     collect: () => open.set(streams()),
   })
+  meterDue(registers, due)
   if (harness) meterHarness(registers, harness)
   const counts = new Map<string, { inc(): void }>()
   const times = new Map<string, { observe(seconds: number): void }>()
@@ -86,6 +92,31 @@ function meterHarness(registers: Registry[], harness: () => HarnessStats): void 
     const [name, help] = STATS[key]
     const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(harness()[key]) })
   }
+}
+
+/** Anybody may scrape, and each count is a query, so at most one runs per interval. */
+const COUNT_EVERY_MS = 1_000
+
+function meterDue(
+  registers: Registry[],
+  { leases, monotonic }: Pick<MeteredParts, 'leases' | 'monotonic'>,
+): void {
+  let countedAt = -Infinity
+  // NaN is the value of a gauge that is not known: /readyz reports why the store does not respond.
+  let count: Promise<number> = Promise.resolve(Number.NaN)
+  const gauge: Gauge = new Gauge({
+    name: 'cairn_due_sessions',
+    help: 'Sessions with work that no runner has claimed. Every process on a store reports the same number.',
+    registers,
+    async collect() {
+      const at = monotonic()
+      if (at - countedAt >= COUNT_EVERY_MS) {
+        countedAt = at
+        count = leases.countDue().catch(() => Number.NaN)
+      }
+      gauge.set(await count)
+    },
+  })
 }
 
 /** The app creates one registry for the store and the service. */

@@ -26,16 +26,20 @@ export class Connection {
   readonly #outgoing: Outgoing
   readonly #peer: PeerWatch
   #state: State = 'open'
-  /** performance.now() of the last write, for the heartbeat. */
-  lastWriteAt = performance.now()
-  /** performance.now() when the peer was last seen to make progress, or had received everything. */
-  lastProgressAt = this.lastWriteAt
+  /** Monotonic milliseconds. */
+  readonly #clock: () => number
+  /** Monotonic time of the last write, for the heartbeat. */
+  lastWriteAt: number
+  /** Monotonic time when the peer was last seen to make progress, or had received everything. */
+  lastProgressAt: number
   onRoom: () => void = () => {}
   onClose: () => void = () => {}
 
   /** Takes over a socket whose headers have been sent. */
-  constructor(socket: Socket, isChunked: boolean) {
+  constructor(socket: Socket, isChunked: boolean, clock = () => performance.now()) {
     this.#socket = socket
+    this.#clock = clock
+    this.lastWriteAt = this.lastProgressAt = clock()
     this.#isChunked = isChunked
     this.#outgoing = new Outgoing(socket)
     this.#peer = watchPeer(() => this.#outgoing.gone())
@@ -52,8 +56,8 @@ export class Connection {
     this.write(OPENING)
   }
 
-  /** False if more than LOW_WATER is unsent now: wait for `onRoom`. `at` is performance.now(). */
-  write({ bytes, bodyStart, bodyEnd }: Chunk, at = performance.now()): boolean {
+  /** False if more than LOW_WATER is unsent now: wait for `onRoom`. `at` is the monotonic time. */
+  write({ bytes, bodyStart, bodyEnd }: Chunk, at = this.#clock()): boolean {
     if (this.#state !== 'open') return false
     if (this.#outgoing.unsent() === 0) this.lastProgressAt = at
     this.lastWriteAt = at

@@ -25,6 +25,13 @@ export function chunk(text: string): Chunk {
   return { bytes, bodyStart: head.length, bodyEnd: head.length + size }
 }
 
+/** The same for bytes that are encoded already. */
+export function chunkOf(body: Uint8Array): Chunk {
+  const head = Buffer.from(`${body.length.toString(16)}\r\n`, 'latin1')
+  const bytes = Buffer.concat([head, body, Buffer.from('\r\n', 'latin1')])
+  return { bytes, bodyStart: head.length, bodyEnd: head.length + body.length }
+}
+
 export function run(from: EventId, events: readonly StoredEvent[]): Run {
   let text = ''
   for (const event of events) text += frame(event)

@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts'
 import type { Tuning } from '../tuning.ts'
 import { KEEP_ALIVE } from './frames.ts'
 import type { OpenStream } from './open-streams.ts'
-import { readSendQueues } from './send-queues.ts'
+import { readSendQueues, type SendQueues } from './send-queues.ts'
 import { MAX_UNSENT } from './session-hub.ts'
 
 /** A stream with unsent bytes, however few, and no progress for this long is dead. */
@@ -14,6 +14,8 @@ export function createUpkeep(
   streams: Iterable<OpenStream>,
   { heartbeatMs, stallMs }: Pick<Tuning, 'heartbeatMs' | 'stallMs'>,
   log: Logger,
+  clock = () => performance.now(),
+  readQueues: () => Promise<SendQueues> = readSendQueues,
 ): () => void {
   /** How long this stream may make no progress. */
   const patienceOf = ({ connection, lacks }: OpenStream): number =>
@@ -21,8 +23,8 @@ export function createUpkeep(
 
   /** No progress on the socket. A peer that has not acknowledged anything either is treated as dead. */
   async function cutStalled(quiet: readonly OpenStream[]): Promise<void> {
-    const queues = await readSendQueues()
-    const at = performance.now()
+    const queues = await readQueues()
+    const at = clock()
     for (const open of quiet) {
       const { connection } = open
       const quietMs = Math.min(connection.lookAtPeer(queues, at), at - connection.lastProgressAt)
@@ -31,7 +33,7 @@ export function createUpkeep(
   }
 
   return () => {
-    const at = performance.now()
+    const at = clock()
     const quiet: OpenStream[] = []
     for (const open of streams) {
       const { connection } = open

@@ -14,11 +14,10 @@ test('the demo runs to its end without a sandbox, with the approval of another t
   const by = (id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
   await page.goto(server.loginUrl)
   await by('sandbox-notice').getByText('No terminal').waitFor()
-  await by('new-session').click()
+  await by('home-task').fill('Show me what you can do')
+  await by('home-task').press('Enter')
   await page.waitForURL('**/sessions/*')
   const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
-  await by('composer').fill('Show me what you can do')
-  await by('composer').press('Enter')
   await by('question-card', '[data-state="open"]').waitFor()
   await page.getByText('No browser is available').waitFor()
   await by('question-choice').first().click()

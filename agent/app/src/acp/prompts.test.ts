@@ -15,7 +15,9 @@ function startService() {
       if (failStop !== null) return Promise.reject(failStop)
       log.push('stop')
       if (stopTurn === null)
-        return Promise.reject(new ApiError({ title: 'Nothing runs', status: 409 } as ProblemDocument))
+        return Promise.reject(
+          new ApiError({ title: 'Nothing runs', detail: '', status: 409 } as ProblemDocument),
+        )
       stopTurn()
       return Promise.resolve({})
     },

@@ -21,13 +21,15 @@ const AT_ONCE = 64
 
 type Times = { durable: number; first_part: number; answered: number }
 
-export async function benchChannels(directory: string): Promise<Reading[]> {
+/** @param database The URL of a Postgres store; absent: the embedded store. */
+export async function benchChannels(directory: string, database?: string): Promise<Reading[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
   const platform = await startPlatform()
   const service = startPart('service')
   try {
     const { url, token } = (await service.ask({
       dir,
+      ...(database !== undefined && { database }),
       config: {
         models: { providers: { bench: { kind: 'openai', base_url: `${platform.url}/v1` } } },
         agents: { assistant: { model: 'bench/instant' } },

@@ -2,19 +2,20 @@
 import { join } from 'node:path'
 import { Config } from '@cairn/protocol'
 import { localToken } from '../local/local-admin.ts'
+import { databaseOf } from '../local/open-store.ts'
 import { startService } from '../main.ts'
 import { createLogger } from '../serve/logging.ts'
 import { ownUsage, type ServiceReport, type ServiceStart } from './service-protocol.ts'
 
 const tell = (report: ServiceReport): void => void process.send?.(report)
 
-async function start({ dir, config, env }: ServiceStart): Promise<void> {
+async function start({ dir, config, env, database }: ServiceStart): Promise<void> {
   const dataDir = join(dir, 'data')
   const service = await startService({
     config: Config.parse(config),
     demo: false,
     env,
-    database: null,
+    database: databaseOf({ DATABASE_URL: database }),
     role: 'all',
     dataDir,
     workspacesDir: join(dir, 'workspaces'),

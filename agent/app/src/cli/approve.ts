@@ -5,6 +5,7 @@ import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT } from '../exit.ts'
 import { decide, gateLines, openItems } from './open-items.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
+import { TIME_WIDTH, terminalTime } from './terminal-time.ts'
 
 export const approve = defineCommand({
   name: 'approve',
@@ -40,5 +41,6 @@ export const approve = defineCommand({
 })
 
 const line = ({ id, session_id, created_at, payload }: InboxItem): string =>
-  `${id}  ${created_at}  session ${session_id}  ${oneLine(String(payload['tool_name'] ?? ''), 40)} ` +
+  `${id}  ${terminalTime(created_at).padEnd(TIME_WIDTH)}  session ${session_id}  ` +
+  `${oneLine(String(payload['tool_name'] ?? ''), 40)} ` +
   `${oneLine(String(payload['arguments_excerpt'] ?? ''), 100)}\n`

@@ -12,6 +12,7 @@ import { decide, gateLines, openItems, questionLines, questionsOf } from './open
 import { outageNotes } from './outage.ts'
 import type { Terminal } from './read-terminal.ts'
 import { oneLine, printable } from './terminal-text.ts'
+import { skillsOf, unknownCommandText } from './unknown-command.ts'
 
 export const chat = defineCommand({
   name: 'chat',
@@ -84,6 +85,11 @@ async function act(at: Talk, session: Session): Promise<Acted> {
   if (line === null || line.trim() === '/quit') return 'leave'
   if (line.trim() === '') return 'nothing'
   if (line.trim() === '/resume') return resume(at, session)
+  const unknown = await unknownCommandText(line, skillsOf(client), ['resume', 'quit'])
+  if (unknown !== null) {
+    io.note(unknown)
+    return 'nothing'
+  }
   const choice =
     asked?.questions.length === 1 ? asked.questions[0]?.choices?.[Number(line) - 1]?.label : undefined
   await client.call('sendMessage', {

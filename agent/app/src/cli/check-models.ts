@@ -2,23 +2,13 @@
 import { upstreamOf, type Upstream } from '@cairn/models'
 import { asError, type Config, plural } from '@cairn/protocol'
 import { nearest } from '@cairn/tooling/cli/nearest'
-import { z } from 'zod'
 import { readConfig } from '../config/read-config.ts'
+import { listModels } from '../settings/list-models.ts'
 import type { Finding } from './finding.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const PROBE_MS = 5_000
-/** Maximum size of a list of models; the largest gateways send about one MiB. */
-const MAX_LIST_BYTES = 16 * 2 ** 20
 const SHOWN_NAMES = 5
-
-const Named = z.looseObject({ id: z.string().optional(), name: z.string().optional() })
-const ModelList = z.union([
-  z.looseObject({ data: z.array(Named) }).transform(({ data }) => data),
-  z.looseObject({ models: z.array(Named) }).transform(({ models }) => models),
-  z.array(Named),
-])
 
 /** `named`: models to look for besides those of the agents. */
 export async function checkModels(env: Environment, named: readonly string[] = []): Promise<Finding[]> {
@@ -86,26 +76,4 @@ async function checkServer(
       return { check, verdict: 'warn', detail: `${base_url} does not list the model "${model}". ${hint}` }
     }),
   ]
-}
-
-/** Null: the server gave no list. */
-async function listModels({ kind, base_url, key, headers }: Upstream): Promise<string[] | null> {
-  const url = kind === 'anthropic' ? `${base_url}/v1/models?limit=1000` : `${base_url}/models`
-  const auth =
-    key === undefined ? {} : kind === 'anthropic' ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }
-  const response = await fetch(url, {
-    headers: { ...auth, ...(kind === 'anthropic' ? { 'anthropic-version': '2023-06-01' } : {}), ...headers },
-    signal: AbortSignal.timeout(PROBE_MS),
-  })
-  if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
-    await response.body?.cancel()
-    return null
-  }
-  try {
-    const names = ModelList.parse(await response.json()).flatMap(({ id, name }) => id ?? name ?? [])
-    return names.length > 0 ? names : null
-  } catch {
-    // Not every server has such a list, and a web page is reported by the first call.
-    return null
-  }
 }

@@ -6,6 +6,7 @@ import { eventLine } from './event-line.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { outageNotes } from './outage.ts'
 import { jsonLine, oneLine, printable } from './terminal-text.ts'
+import { terminalTime } from './terminal-time.ts'
 
 const event = (type: string, data: object, id = 1): SessionEvent =>
   ({ id, session_id: 's', type, created_at: '2026-01-02T03:04:05.678Z', data }) as SessionEvent
@@ -135,4 +136,10 @@ test('rejects an invalid command line with a usage error', async () => {
   expect(await command.run(['a', '--flag'], io)).toBe(0)
   expect(await command.run(['--help'], io)).toBe(0)
   expect(out.join('')).toBe('  cairn x THING  does\n    --flag       more\n')
+})
+
+test('a time is written in the zone of the terminal, with the year of another year', () => {
+  const now = Date.UTC(2026, 10, 29, 12)
+  expect(terminalTime('2026-11-29T02:04:36.979Z', now, 'Europe/Berlin')).toBe('29 Nov, 03:04')
+  expect(terminalTime('2025-11-29T02:04:36.979Z', now, 'UTC')).toBe('29 Nov 2025, 02:04')
 })

@@ -1,5 +1,6 @@
 /** cairn config: shows the configuration that the service would start with. */
 import { maskConfig, showConfig } from '../config/show-config.ts'
+import { describeEdited, editedHere } from './edited-settings.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT } from '../exit.ts'
 import { readServiceOptions } from './read-service-options.ts'
@@ -12,6 +13,7 @@ export const config = defineCommand({
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
     const { config, demo, file, dataDir, workspacesDir, database, host, port } = readServiceOptions(io.env)
+    const edited = await editedHere(dataDir)
     const places = {
       file,
       data: dataDir,
@@ -21,7 +23,7 @@ export const config = defineCommand({
       demo,
     }
     if (values.json) {
-      io.out(`${JSON.stringify({ ...places, config: maskConfig(config) })}\n`)
+      io.out(`${JSON.stringify({ ...places, edited, config: maskConfig(config) })}\n`)
       return EXIT.ok.code
     }
     io.note(`file        ${file ?? 'none, all defaults'}`)
@@ -29,6 +31,7 @@ export const config = defineCommand({
     io.note(`workspaces  ${workspacesDir}`)
     io.note(`store       ${places.database ?? 'embedded, in the data directory'}`)
     io.note(`address     ${places.address}`)
+    for (const line of describeEdited(edited)) io.note(line)
     io.out(showConfig(config))
     return EXIT.ok.code
   },

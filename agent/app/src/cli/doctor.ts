@@ -1,6 +1,7 @@
 /** cairn doctor: checks everything that the service depends on and says how to fix problems. */
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isSea } from 'node:sea'
 import { signingKeyProblem } from '@cairn/api'
 import { asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
@@ -14,6 +15,8 @@ import { EXIT } from '../exit.ts'
 import type { Finding } from './finding.ts'
 import { tryModel } from './try-model.ts'
 import { checkChannels } from '@cairn/channels'
+import { VERSION } from '@cairn/tooling/version'
+import { describeInstallation } from './installation.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -34,6 +37,7 @@ export const doctor = defineCommand({
     takePositionals(positionals, [])
     const dataDir = dataDirOf(io.env)
     const findings = [
+      checkInstallation(),
       checkNode(),
       ...checkConfig(io.env),
       ...(await checkModels(io.env, values.model === undefined ? [] : [values.model])),
@@ -55,6 +59,12 @@ export const doctor = defineCommand({
     )
     return findings.some(({ verdict }) => verdict === 'fail') ? EXIT.failure.code : EXIT.ok.code
   },
+})
+
+const checkInstallation = (): Finding => ({
+  check: 'installation',
+  verdict: 'ok',
+  detail: `cairn ${VERSION}, ${describeInstallation(import.meta, isSea() ? process.execPath : null)}`,
 })
 
 const checkNode = (): Finding => ({

@@ -2,6 +2,7 @@
 import { createLoginLink, loginLinkPath } from '@cairn/api'
 import { ConnectionError } from '@cairn/client'
 import { EXIT } from '../exit.ts'
+import { readGiven } from '../config/read-config.ts'
 import { dataDirOf, DEFAULT_HOST, DEFAULT_PORT, findServer } from '../local/data-dir.ts'
 import { ensureFirstAdmin } from '../local/local-admin.ts'
 import { databaseOf, openStore } from '../local/open-store.ts'
@@ -25,12 +26,14 @@ export const login = defineCommand({
 async function linkFor(url: string | undefined, io: Io): Promise<string> {
   const dataDir = dataDirOf(io.env)
   const isNamed = url !== undefined || Boolean(io.env['CAIRN_URL'])
-  if (isNamed || findServer(dataDir) !== null) {
+  const server = findServer(dataDir)
+  if (isNamed || server !== null) {
     const { client, baseUrl } = connect({ url }, io)
     try {
       const { id: user_id } = await client.call('me', { signal: io.signal })
       const { login_token } = await client.call('createLoginLink', { params: { user_id }, signal: io.signal })
-      return baseUrl + loginLinkPath(login_token)
+      const address = isNamed ? baseUrl : (server?.public_url ?? baseUrl)
+      return address + loginLinkPath(login_token)
     } catch (error) {
       // A killed server leaves its address file behind, and its process id may have been reused.
       if (isNamed || !(error instanceof ConnectionError)) throw error
@@ -40,8 +43,11 @@ async function linkFor(url: string | undefined, io: Io): Promise<string> {
   try {
     const admin = await ensureFirstAdmin(store, dataDir)
     io.note('No server is running. The link works after you start one (cairn serve).')
-    const host = `http://${io.env['HOST'] || DEFAULT_HOST}:${io.env['PORT'] || DEFAULT_PORT}`
-    return host + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
+    const own = `http://${io.env['HOST'] || DEFAULT_HOST}:${io.env['PORT'] || DEFAULT_PORT}`
+    return (
+      (readGiven(io.env).given.public_url ?? own) +
+      loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
+    )
   } finally {
     await store.close()
   }

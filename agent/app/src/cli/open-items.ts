@@ -27,7 +27,7 @@ export async function openItems(
 }
 
 /** The questions of an item; null if the item is not a question. */
-export const questionsOf = ({ kind, payload }: InboxItem): Asked | null =>
+export const questionsOf = ({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): Asked | null =>
   kind === 'input_required' ? Asked.parse(payload) : null
 
 /** A question as lines, with numbered choices. */
@@ -44,7 +44,7 @@ export function answerOf({ choices = [] }: Asked['questions'][number], given: st
 }
 
 /** Everything that a gate covers, and which parts cannot be displayed. */
-export function gateLines({ kind, payload }: InboxItem): string[] {
+export function gateLines({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): string[] {
   if (kind !== 'governance_gate') return []
   const { tool_name: tool, arguments: args, arguments_excerpt: excerpt, redactions } = payload
   return [

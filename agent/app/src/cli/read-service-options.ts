@@ -15,10 +15,12 @@ export function readServiceOptions(
 ): Omit<ServiceOptions, 'createLog'> & { file: string | null } {
   const database = databaseOf(env)
   const role = readRole(roleName, database)
-  const { config, demo, file } = readConfig(env)
+  const { config, demo, file, given, source } = readConfig(env)
   const configDir = configDirOf(file)
   return {
     config,
+    given,
+    source,
     demo,
     file,
     env,

@@ -30,14 +30,14 @@ const KINDS: Kinds = [
 
 /** Error types of packages that most commands never load; loaded only if no other type matches. */
 async function storeKinds(): Promise<Kinds> {
-  const [{ DamagedKeyFile }, { DamagedStore, DirectoryInUse }] = await Promise.all([
-    import('@cairn/api'),
-    import('@cairn/log'),
-  ])
+  const [{ DamagedKeyFile }, { DamagedStore, DirectoryInUse, NoStore, UnsupportedSchema }] =
+    await Promise.all([import('@cairn/api'), import('@cairn/log')])
   return [
     [DirectoryInUse, EXIT.inUse.code],
     [DamagedKeyFile, EXIT.failure.code],
     [DamagedStore, EXIT.failure.code],
+    [NoStore, EXIT.notFound.code],
+    [UnsupportedSchema, EXIT.failure.code],
   ]
 }
 

@@ -1,9 +1,10 @@
 /** cairn schedules: lists, creates, pauses, runs and ends schedules. */
-import type { ScheduleRunView, ScheduleView, ScheduleInput } from '@cairn/protocol'
+import { plural, type ScheduleInput, type ScheduleRunView, type ScheduleView } from '@cairn/protocol'
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
+import { TIME_WIDTH, terminalTime } from './terminal-time.ts'
 
 const ACTIONS = {
   pause: 'pauseSchedule',
@@ -100,15 +101,22 @@ function wholeOf(name: string, text: string): number {
   return Number(text)
 }
 
+const timeOrBlank = (iso: string | null | undefined): string => (iso ? terminalTime(iso) : '')
+
 const line = (schedule: ScheduleView): string => {
   const { id, status, cron, every_s, at, timezone, run_count, next, name, prompt } = schedule
-  const when = cron !== null ? `${cron} ${timezone}` : every_s !== null ? `every ${every_s} s` : `at ${at}`
+  const when =
+    cron !== null
+      ? `${cron} ${timezone}`
+      : every_s !== null
+        ? `every ${every_s} s`
+        : `once, ${timeOrBlank(at)}`
   return (
-    `${id}  ${status.padEnd(9)}  ${when.padEnd(30)}  ${String(run_count).padStart(4)} runs  ` +
-    `${(next[0] ?? '').padEnd(24)}  ${oneLine(name ?? prompt, 60)}\n`
+    `${id}  ${status.padEnd(9)}  ${when.padEnd(30)}  ${plural(run_count, 'run').padStart(9)}  ` +
+    `${timeOrBlank(next[0]).padEnd(TIME_WIDTH)}  ${oneLine(name ?? prompt, 60)}\n`
   )
 }
 
 const runLine = ({ slot_at, status, reason, collapsed, run_session_id }: ScheduleRunView): string =>
-  `${slot_at}  ${status.padEnd(8)}  ${(reason ?? '').padEnd(16)}  ` +
+  `${terminalTime(slot_at).padEnd(TIME_WIDTH)}  ${status.padEnd(8)}  ${(reason ?? '').padEnd(16)}  ` +
   `${collapsed === 0 ? '' : `+${collapsed}`}  ${run_session_id ?? ''}\n`

@@ -6,6 +6,7 @@ import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { outageNotes } from './outage.ts'
 import { jsonLine, printable } from './terminal-text.ts'
+import { skillsOf, unknownCommandText } from './unknown-command.ts'
 
 const WAITS: Partial<Record<SessionState, string>> = {
   needs_answer: 'waiting for an answer',
@@ -56,6 +57,8 @@ export const send = defineCommand({
     const note = (line: string): void => {
       if (!values.quiet && !values.json) io.note(line)
     }
+    const unknown = await unknownCommandText(content, skillsOf(client, signal))
+    if (unknown !== null) throw new UsageError(unknown)
 
     const session =
       values.session === undefined

@@ -2,6 +2,7 @@
 import { startService } from '../main.ts'
 import type { Service } from '../serve/service-options.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
+import { notifySupervisor } from '../serve/notify-supervisor.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { readServiceOptions } from './read-service-options.ts'
@@ -57,7 +58,8 @@ export const serve = defineCommand({
       shown_by: 'cairn config',
     })
     announce(service, demo, values.json, io)
-    return stopOn(service, await signalled)
+    await notifySupervisor(io.env, 'ready', log)
+    return stopOn(service, await signalled, io)
   },
 })
 
@@ -91,7 +93,7 @@ const firstSignal = (): Promise<NodeJS.Signals> =>
     for (const name of STOP_SIGNALS) process.once(name, () => resolve(name))
   })
 
-async function stopOn(service: Service, signal: NodeJS.Signals): Promise<ExitCode> {
+async function stopOn(service: Service, signal: NodeJS.Signals, { env }: Pick<Io, 'env'>): Promise<ExitCode> {
   const { log } = service
   for (const name of STOP_SIGNALS) {
     process.on(name, () => {
@@ -100,7 +102,7 @@ async function stopOn(service: Service, signal: NodeJS.Signals): Promise<ExitCod
     })
   }
   log.info('draining', { signal })
-  await service.stop()
+  await Promise.all([notifySupervisor(env, 'stopping', log), service.stop()])
   log.info('stopped')
   setTimeout(() => {
     log.warn('resources still open, exiting', { open: process.getActiveResourcesInfo() })

@@ -4,6 +4,7 @@ import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
+import { TIME_WIDTH, terminalTime } from './terminal-time.ts'
 import { waitsText } from './waits-text.ts'
 
 export const sessions = defineCommand({
@@ -14,12 +15,14 @@ export const sessions = defineCommand({
     ['sessions WORD…', 'filter by words in title, agent and ID'],
     ['  --limit N', 'maximum number of sessions; default 20'],
     ['  --archived', 'list archived sessions instead'],
+    ['  --workers', 'include the sessions of workers'],
     ['  --json', 'full records, as an array'],
   ],
   options: {
     ...CONNECT_OPTIONS,
     limit: { type: 'string', default: '20' },
     archived: { type: 'boolean', default: false },
+    workers: { type: 'boolean', default: false },
   },
   async run({ values, positionals }, io) {
     const limit = Number(values.limit)
@@ -32,6 +35,7 @@ export const sessions = defineCommand({
         query: {
           limit: Math.min(limit - found.length, 200),
           status: values.archived ? 'archived' : undefined,
+          parent_id: values.workers ? undefined : 'none',
           text: positionals.length > 0 ? positionals.join(' ') : undefined,
           cursor,
         },
@@ -46,7 +50,7 @@ export const sessions = defineCommand({
   },
 })
 
-/** The columns show the state; waiting for workers is added after the title. */
+/** The columns show the state; running workers are added after the title. */
 const line = ({ id, state, updated_at, agent, title, open_children }: Session): string =>
-  `${id}  ${state.padEnd(14)}  ${updated_at.slice(0, 16).replace('T', ' ')}  ${oneLine(agent, 20)}  ` +
+  `${id}  ${state.padEnd(14)}  ${terminalTime(updated_at).padEnd(TIME_WIDTH)}  ${oneLine(agent, 20)}  ` +
   `${oneLine(title ?? '(untitled)', 80)}${waitsText({ state, open_children })}\n`

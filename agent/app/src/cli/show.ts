@@ -1,5 +1,12 @@
 /** cairn show: one session with its activity, what it waits for, its cost and its last answer. */
-import { formatSpent, formatTokens, type SessionEvent, type SessionState } from '@cairn/protocol'
+import {
+  formatSpent,
+  formatTokens,
+  type InboxItem,
+  plural,
+  type SessionEvent,
+  type SessionState,
+} from '@cairn/protocol'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
@@ -32,14 +39,15 @@ export const show = defineCommand({
         [
           `${oneLine(session.title ?? '(untitled)', 200)}`,
           `${state}${waitsText({ state, open_children })}`,
-          `agent ${agent}${model === null ? '' : ` · ${model}`} · ${session.message_count} messages · ` +
-            `${session.tool_call_count} tools · ${formatTokens(input_tokens + output_tokens)} tokens · ` +
+          [
+            `agent ${agent}`,
+            ...(model === null ? [] : [model]),
+            plural(session.message_count, 'message'),
+            plural(session.tool_call_count, 'tool call'),
+            `${formatTokens(input_tokens + output_tokens)} tokens`,
             formatSpent(cost_usd, unpriced),
-          ...waiting.flatMap(item => {
-            const asked = questionsOf(item)
-            const lines = asked === null ? gateLines(item) : questionLines(asked)
-            return lines.length > 0 ? lines : [`${item.kind}: ${oneLine(item.title, 200)}`]
-          }),
+          ].join(' · '),
+          ...waitingLines(waiting),
           ...(answer === null ? [] : ['', printable(answer)]),
         ].join('\n') + '\n',
       )
@@ -47,6 +55,20 @@ export const show = defineCommand({
     return codeOf(session.state)
   },
 })
+
+/** What a session waits for and reports. News with the same words is one line with their number. */
+export function waitingLines(items: readonly Pick<InboxItem, 'kind' | 'title' | 'payload'>[]): string[] {
+  const asked: string[] = []
+  const news = new Map<string, number>()
+  for (const item of items) {
+    const question = questionsOf(item)
+    const lines = question === null ? gateLines(item) : questionLines(question)
+    asked.push(...lines)
+    const words = `${item.kind}: ${oneLine(item.title, 200)}`
+    if (lines.length === 0) news.set(words, (news.get(words) ?? 0) + 1)
+  }
+  return [...asked, ...[...news].map(([words, n]) => (n === 1 ? words : `${words} (${n} times)`))]
+}
 
 /** The exit code says whether a person is needed now. */
 export const codeOf = (state: SessionState): ExitCode =>

@@ -19,12 +19,14 @@ export const checkPatterns = (config: Config, isGiven: (path: Path) => boolean):
   ...egressOf(config).flatMap(([path, egress]) => checkHosts(path, egress, isGiven)),
 ]
 
+const POLICY_LISTS = ['allowed_tools', 'denied_tools', 'require_approval'] as const
+
 /** The lists whose entries are patterns. */
-function* toolLists({ agents, experts }: Config): Generator<[Path, readonly string[]]> {
+function* toolLists({ agents, experts, editing }: Config): Generator<[Path, readonly string[]]> {
+  for (const key of POLICY_LISTS) yield [['editing', 'policy', key], editing.policy[key]]
   for (const [name, { tools, governance }] of Object.entries(agents)) {
     yield [['agents', name, 'tools'], tools ?? []]
-    for (const key of ['allowed_tools', 'denied_tools', 'require_approval'] as const)
-      yield [['agents', name, 'governance', key], governance[key]]
+    for (const key of POLICY_LISTS) yield [['agents', name, 'governance', key], governance[key]]
   }
   for (const [name, { tools }] of Object.entries(experts)) yield [['experts', name, 'tools'], tools]
 }
@@ -41,7 +43,8 @@ export const toolsNamedIn = (config: Config): string[] => [
 
 function checkTools(config: Config): Problem[] {
   const servers = Object.keys(config.mcp_servers)
-  const isCode = ([section, , , key]: Path): boolean => section === 'agents' && key !== undefined
+  const isCode = ([section, , , key]: Path): boolean =>
+    section === 'editing' || (section === 'agents' && key !== undefined)
   const lists = [...toolLists(config)].flatMap(([path, patterns]) => {
     const known = isCode(path) ? [...TOOL_NAMES, ...CODE_PERMISSIONS] : TOOL_NAMES
     return patterns.flatMap((pattern, at) =>
@@ -108,9 +111,14 @@ function hintAt(name: string, known: readonly string[], servers: readonly string
  * An empty `tools` list gives an agent no tools, and an empty denied or approval list equals a missing one.
  * An empty allow list would allow everything, which is never intended.
  */
-const checkEmptyLists = ({ agents }: Config, isGiven: (path: Path) => boolean): Problem[] =>
-  Object.entries(agents).flatMap(([name, { governance }]) => {
-    const path = ['agents', name, 'governance', 'allowed_tools']
+const checkEmptyLists = ({ agents, editing }: Config, isGiven: (path: Path) => boolean): Problem[] =>
+  [
+    [['editing', 'policy'], editing.policy] as const,
+    ...Object.entries(agents).map(
+      ([name, { governance }]) => [['agents', name, 'governance'], governance] as const,
+    ),
+  ].flatMap(([at, governance]) => {
+    const path = [...at, 'allowed_tools']
     return governance.allowed_tools.length === 0 && isGiven(path)
       ? [
           {
@@ -123,12 +131,14 @@ const checkEmptyLists = ({ agents }: Config, isGiven: (path: Path) => boolean): 
       : []
   })
 
-const egressOf = (config: Config): [Path, Egress][] => [
+/** Every list of hosts, with its path. */
+export const egressOf = (config: Config): [Path, Egress][] => [
   ...Object.entries(config.agents).map(([name, { governance }]): [Path, Egress] => [
     ['agents', name, 'governance', 'egress'],
     governance.egress,
   ]),
   [['notices', 'egress'], config.notices.egress],
+  [['editing', 'policy', 'egress'], config.editing.policy.egress],
   ...Object.entries(config.mcp_servers).flatMap(([name, server]): [Path, Egress][] =>
     'egress' in server ? [[['mcp_servers', name, 'egress'], server.egress]] : [],
   ),

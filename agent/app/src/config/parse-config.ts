@@ -15,6 +15,9 @@ export type ConfigSource = {
   isGiven(path: readonly PropertyKey[]): boolean
 }
 
+/** The source of a configuration that comes from no file. */
+export const NO_SOURCE: ConfigSource = { lineOf: () => '', isGiven: () => false }
+
 export const parseConfig = (text: string, file: string): Config => parseConfigFile(text, file).config
 
 export function parseConfigFile(text: string, file: string): { config: Config; source: ConfigSource } {

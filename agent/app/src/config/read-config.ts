@@ -10,9 +10,12 @@ const DEFAULT_CONFIG_FILE = './cairn.yaml'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export function readConfig(environment: Environment): EffectiveConfig & { file: string | null } {
+/** Besides the configuration in effect, the file as given. */
+export function readConfig(
+  environment: Environment,
+): EffectiveConfig & { file: string | null; given: Config; source: ConfigSource } {
   const { given, file, source } = readGiven(environment)
-  return { ...resolveConfig(given, file ?? DEFAULT_CONFIG_FILE, environment, source), file }
+  return { ...resolveConfig(given, file ?? DEFAULT_CONFIG_FILE, environment, source), file, given, source }
 }
 
 /** The base of relative paths in the configuration. */

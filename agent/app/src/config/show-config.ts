@@ -68,7 +68,7 @@ function maskProvider(
 }
 
 /** Masks credentials in a URL, before the host or in the query. */
-function maskUrl(text: string): string {
+export function maskUrl(text: string): string {
   const url = new URL(text)
   if (url.username === '' && url.password === '' && url.search === '') return text
   if (url.username !== '') url.username = MASK

@@ -3,7 +3,7 @@
  * per session.
  */
 import { nestsTooDeep } from '@cairn/protocol'
-import type { Trajectory, TrajectoryStep } from '@cairn/state'
+import { ratingsOf, type Trajectory, type TrajectoryStep } from '@cairn/state'
 
 const ATIF_VERSION = 'ATIF-v1.8'
 type AtifStep = {
@@ -89,9 +89,7 @@ function atifStep(
     }
   }
   const calls = step.message.tool_calls ?? []
-  const ratings = trajectory.ratings
-    .filter(rating => rating.target_event_id === step.event_id)
-    .map(({ rating, source, score }) => ({ rating, source, score }))
+  const ratings = ratingsOf(trajectory, step).map(({ rating, source, score }) => ({ rating, source, score }))
   const observed = calls.flatMap(call => {
     const content = results.get(call.id)
     return content === undefined ? [] : [{ source_call_id: call.id, content }]

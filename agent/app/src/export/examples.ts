@@ -12,6 +12,7 @@ import {
   type ResponseStep,
   type Trajectory,
   inCallOrder,
+  ratingsOf,
   verdictOf,
 } from '@cairn/state'
 import type { DefineTool, Selection, ToolDefinition } from './options.ts'
@@ -19,6 +20,7 @@ import type { DefineTool, Selection, ToolDefinition } from './options.ts'
 type Provenance = {
   session_id: string
   event_id: number
+  history_item?: number
   ratings: { rating: string; source: string; score: number | null }[]
 }
 export type SftExample = { messages: ChatMessage[]; tools: ToolDefinition[]; metadata: Provenance }
@@ -58,7 +60,7 @@ export function sftExample(
 ): SftExample | null {
   const answers = responses(trajectory)
   const rated = (step: ResponseStep) =>
-    verdictOf(trajectory, step.event_id, selection.source === 'any' ? undefined : selection.source)
+    verdictOf(trajectory, step, selection.source === 'any' ? undefined : selection.source)
   const last = answers.findLastIndex(step => rated(step) === 'up')
   if (last === -1 || answers.slice(0, last).some(step => rated(step) === 'down' || rated(step) === 'mixed'))
     return null
@@ -126,7 +128,7 @@ export const ktoExamples = (trajectory: Trajectory, selection: Selection, define
 function ratedTurns(trajectory: Trajectory, selection: Selection) {
   const source = selection.source === 'any' ? undefined : selection.source
   return responses(trajectory).flatMap(step => {
-    const verdict = verdictOf(trajectory, step.event_id, source)
+    const verdict = verdictOf(trajectory, step, source)
     if (verdict !== 'up' && verdict !== 'down') return []
     return [{ trajectory, step, verdict, ...splitTurn(step) }]
   })
@@ -180,7 +182,6 @@ const toolsOf = (messages: readonly ChatMessage[], define: DefineTool): ToolDefi
 const provenance = (trajectory: Trajectory, step: ResponseStep): Provenance => ({
   session_id: trajectory.session_id,
   event_id: step.event_id,
-  ratings: trajectory.ratings
-    .filter(rating => rating.target_event_id === step.event_id)
-    .map(({ rating, source, score }) => ({ rating, source, score })),
+  ...(step.history_item === null ? {} : { history_item: step.history_item }),
+  ratings: ratingsOf(trajectory, step).map(({ rating, source, score }) => ({ rating, source, score })),
 })

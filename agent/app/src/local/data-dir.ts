@@ -26,7 +26,8 @@ export function reachableUrl({
   return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
 }
 
-export type RunningServer = { url: string; pid: number }
+/** `public_url` is the address for people, if one is configured. */
+export type RunningServer = { url: string; pid: number; public_url?: string }
 const FILE = 'server.json'
 
 /** Publishes the server's address for commands on this machine. Returns a function that withdraws it. */

@@ -52,9 +52,16 @@ export function secretsOfDatabase(database: Database | null): string[] {
   )
 }
 
-export async function openDatabase({ url, address }: Database, options: Opening): Promise<SharedLogStore> {
+export const openDatabase = (database: Database, options: Opening): Promise<SharedLogStore> =>
+  explainDatabase(
+    database,
+    openPostgresStore({ url: database.url, schema: database.address.schema, ...options }),
+  )
+
+/** Converts errors of the driver or the server to errors that name the address and the fix. */
+export async function explainDatabase<T>({ address }: Database, work: Promise<T>): Promise<T> {
   try {
-    return await openPostgresStore({ url, schema: address.schema, ...options })
+    return await work
   } catch (error) {
     if (error instanceof UnsafeServer) throw new ConfigError('DATABASE_URL', [error.message])
     const { code, message } = asError(error) as NodeJS.ErrnoException

@@ -1,7 +1,9 @@
 /** The inputs of a start of the service, and the running service. */
 import type { SandboxStatus } from '@cairn/sandbox'
 import type { Redact } from '@cairn/log'
+import type { Config } from '@cairn/protocol'
 import type { EffectiveConfig } from '../config/effective-config.ts'
+import type { ConfigSource } from '../config/parse-config.ts'
 import type { Database } from '../local/open-store.ts'
 import type { Logger } from './logging.ts'
 
@@ -10,6 +12,9 @@ export const ROLES = ['all', 'api', 'worker'] as const
 export type Role = (typeof ROLES)[number]
 
 export type ServiceOptions = EffectiveConfig & {
+  /** cairn.yaml as given, before defaults of models; absent: `config`. */
+  given?: Config
+  source?: ConfigSource
   env: Readonly<Record<string, string | undefined>>
   dataDir: string
   /** Contains a folder per session in which its tools work. Separate from the data directory. */

@@ -34,7 +34,7 @@ export function startNotifying(
   if (role !== 'worker') {
     const running = startInboxNotifications({
       store,
-      ways: openWays(guardedFetch(egress, resolveHost), mailing, Date.now),
+      ways: openWays(guardedFetch(egress, resolveHost), mailing, contactOf(public_url, mail?.from), Date.now),
       sealing,
       redact,
       publicUrl: public_url ?? null,
@@ -57,3 +57,11 @@ export function startNotifying(
     },
   }
 }
+
+/** RFC 8292: where a push service reaches the operator. Some services refuse a request without one. */
+const contactOf = (publicUrl: string | undefined, from: string | undefined): string =>
+  from !== undefined
+    ? `mailto:${from}`
+    : publicUrl?.startsWith('https:')
+      ? publicUrl
+      : 'mailto:cairn@localhost'

@@ -12,6 +12,7 @@ import {
   builtinTools,
   createQuota,
   type Harness,
+  type McpLogins,
   mcpSandboxes,
   readSkills,
   homesIn,
@@ -31,6 +32,8 @@ import { folderOf, isBundled, moduleBeside } from '@cairn/tooling/beside'
 import { makeSessionFolder } from '@cairn/workspace'
 import { toolsNamedIn } from '../config/check-patterns.ts'
 import { demoParts } from '../demo/demo-tools.ts'
+import { createSessionScopes } from '../settings/session-scopes.ts'
+import type { StartedSettings } from '../settings/start-settings.ts'
 import type { ServiceOptions } from './service-options.ts'
 import type { Logger } from './logging.ts'
 
@@ -51,6 +54,10 @@ type WorkerDeps = Pick<
     secrets: readonly string[]
     redact: Redact
     sandbox: SandboxChoice
+    /** Accounts at MCP servers; null: no server has a login. */
+    mcpLogins: McpLogins | null
+    /** The settings that administrators change while the service runs. */
+    started: StartedSettings
     /** URL of this process. */
     url: string
     /** URL of each scripted provider. */
@@ -83,22 +90,15 @@ export async function startWorker(
     sandbox,
     url,
     scriptedUrls,
+    mcpLogins,
+    started,
   }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<StartedWorker> {
   const { config, tools: ofDemo } = demoParts({ config: given, demo, role, store, url })
   const logger: LogAt = (level, message, fields) => log[level](message, fields)
   const quota = createQuota(config.sandbox)
-  const boxes = mcpSandboxes({ sandbox, dataDir, path: env['PATH'] })
-  const mcp = startMcpServers({
-    servers: config.mcp_servers,
-    env,
-    boxes,
-    named: toolsNamedIn(config),
-    onTools: tools => expireChanged(store, tools, logger),
-    quota,
-    logger,
-  })
+  const mcp = startMcp(config, { env, sandbox, dataDir, store, mcpLogins, quota, logger })
   parts.defer(() => mcp.stop())
   const tools = builtinTools({
     store,
@@ -115,7 +115,14 @@ export async function startWorker(
   const codingAgents = sandboxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
   parts.defer(() => codingAgents.close())
   await sweepHomes({ dataDir, runs: store.codeRuns, logger })
+  const allTools = [...tools, ...ofDemo, ...(browsers?.tools ?? [])]
+  const scopes = openScopes(
+    { demo, role, env, dataDir, store, secrets, sandbox, url, scriptedUrls, started },
+    { tools: allTools, demoTools: new Set(ofDemo.map(({ name }) => name)), mcp, quota, logger },
+  )
+  parts.defer(() => scopes.close())
   const harness = startHarness({
+    scopeOf: scopes.scopeOf,
     codingAgents,
     store,
     models,
@@ -128,7 +135,7 @@ export async function startWorker(
     ...(linkedWorkspaces === true ? { makeFolder: makeLinkedFolder } : {}),
     runnerId,
     newId: randomUUID,
-    tools: [...tools, ...ofDemo, ...(browsers?.tools ?? [])],
+    tools: allTools,
     mcp,
     logger,
   })
@@ -144,6 +151,62 @@ export async function startWorker(
   )
   return { harness, browsers }
 }
+
+type ScopeParts = Pick<Parameters<typeof createSessionScopes>[0], 'tools' | 'demoTools' | 'mcp'> & {
+  quota: ReturnType<typeof createQuota>
+  logger: LogAt
+}
+
+/** What sessions run with, by their organisation. */
+const openScopes = (
+  {
+    demo,
+    role,
+    started,
+    sandbox,
+    dataDir,
+    url,
+    ...deps
+  }: Pick<
+    WorkerDeps,
+    'demo' | 'role' | 'env' | 'dataDir' | 'store' | 'secrets' | 'sandbox' | 'url' | 'scriptedUrls' | 'started'
+  >,
+  { quota, logger, ...tools }: ScopeParts,
+): ReturnType<typeof createSessionScopes> =>
+  createSessionScopes({
+    ...started,
+    ...deps,
+    ...tools,
+    mcpParts: {
+      boxes: mcpSandboxes({ sandbox, dataDir, path: deps.env['PATH'] }),
+      onTools: found => expireChanged(deps.store, found, logger),
+      quota,
+      newId: randomUUID,
+      logger,
+    },
+    demoConfig: config => demoParts({ config, demo, role, store: deps.store, url }).config,
+  })
+
+type McpParts = Pick<WorkerDeps, 'env' | 'sandbox' | 'dataDir' | 'store' | 'mcpLogins'> & {
+  quota: ReturnType<typeof createQuota>
+  logger: LogAt
+}
+
+const startMcp = (
+  config: Config,
+  { env, sandbox, dataDir, store, mcpLogins, quota, logger }: McpParts,
+): ReturnType<typeof startMcpServers> =>
+  startMcpServers({
+    servers: config.mcp_servers,
+    env,
+    boxes: mcpSandboxes({ sandbox, dataDir, path: env['PATH'] }),
+    named: toolsNamedIn(config),
+    onTools: tools => expireChanged(store, tools, logger),
+    quota,
+    ...(mcpLogins === null ? {} : { logins: mcpLogins }),
+    newId: randomUUID,
+    logger,
+  })
 
 /** Expires approvals of tools whose definition has changed since they were requested. */
 function expireChanged(store: LogStore, tools: readonly Tool[], logger: LogAt): void {

@@ -3,14 +3,9 @@
  * written before the call and settled after it, so a row found `sending` belongs to a process that died: it
  * is sent again with the same id.
  */
-import type {
-  LogStore,
-  InboxNotification,
-  NotificationSettings,
-  NotificationMethod,
-  Redact,
-} from '@cairn/log'
+import type { LogStore, InboxNotification, NotificationSettings, Redact } from '@cairn/log'
 import {
+  isMethodOn,
   isRequested,
   mayAccess,
   openNotificationCode,
@@ -19,11 +14,20 @@ import {
   shownItem,
 } from '@cairn/sessions'
 import { SendFailed } from '../adapter.ts'
-import { codeLetter, dataOf, type Letter, letterOf, type NotificationBody, testLetter } from './text.ts'
+import { pushToBrowsers } from './push.ts'
+import {
+  codeLetter,
+  dataOf,
+  type Letter,
+  letterOf,
+  type NotificationBody,
+  pushedText,
+  testLetter,
+} from './text.ts'
 import type { Ways } from './ways.ts'
 
 export type NotificationSenderDeps = {
-  store: Pick<LogStore, 'notifications' | 'channels' | 'inbox' | 'accounts'>
+  store: Pick<LogStore, 'notifications' | 'channels' | 'inbox' | 'accounts' | 'push'>
   ways: Ways
   sealing: Sealing
   redact: Redact
@@ -107,7 +111,8 @@ async function prepare(deps: NotificationSenderDeps, notice: InboxNotification):
   if (settings === null || user === null || user.disabled_at !== null)
     return { withdrawn: 'the account was deleted or disabled' }
   if (notice.about.startsWith('code:')) return prepareCode(deps, notice, settings)
-  if (!isOn(settings, notice.way)) return { withdrawn: `the ${notice.way} was turned off` }
+  if (!(await isMethodOn(store, user.id, settings, notice.way)))
+    return { withdrawn: `the ${notice.way} was turned off` }
   if (isRequested(notice.about))
     return address(deps, notice, settings, {
       body: { type: 'notice.test', timestamp: new Date(notice.created_at).toISOString(), data: {} },
@@ -129,9 +134,6 @@ async function prepare(deps: NotificationSenderDeps, notice: InboxNotification):
   })
 }
 
-const isOn = ({ webhook_since, mail_since }: NotificationSettings, way: NotificationMethod): boolean =>
-  (way === 'webhook' ? webhook_since : mail_since) !== null
-
 function prepareCode(
   { ways: { mail }, sealing }: NotificationSenderDeps,
   { id }: InboxNotification,
@@ -146,11 +148,16 @@ function prepareCode(
 const NO_MAIL: Ready = { dead: 'email is not configured on this server' }
 
 function address(
-  { ways, sealing }: NotificationSenderDeps,
-  { id, way }: InboxNotification,
+  deps: NotificationSenderDeps,
+  { id, user_id, way, about }: InboxNotification,
   settings: NotificationSettings,
   { body, letter }: { body: NotificationBody; letter: Letter },
 ): Ready {
+  const { ways, sealing } = deps
+  if (way === 'push') {
+    const person = { user_id, org_id: settings.org_id }
+    return { send: () => pushToBrowsers(deps, person, about, pushedText(body)) }
+  }
   if (way === 'mail') {
     const { mail } = ways
     const to = settings.mail_address

@@ -39,6 +39,17 @@ const WORDS: Record<InboxKind, string> = {
   progress_checkin: 'Progress',
 }
 
+/**
+ * What a browser shows, encrypted for it: no more than a lock screen may show to anyone. No title of the
+ * item, which may name a command.
+ */
+export const pushedText = ({ data }: NotificationBody): string =>
+  JSON.stringify(
+    'item_id' in data
+      ? { title: WORDS[data.kind], body: data.session_title ?? 'Untitled session', item_id: data.item_id }
+      : { title: 'Test notification', body: 'This browser receives notifications.', item_id: null },
+  )
+
 export type Letter = { subject: string; text: string }
 
 export function letterOf(data: NotificationData, publicUrl: string | null): Letter {

@@ -1,26 +1,27 @@
-/** The two notification methods: a signed call to a person's webhook, an email to their address. */
+/** The notification methods: a signed call to a person's webhook, an email, a message to their browsers. */
 import { SendFailed } from '../adapter.ts'
 import { sendFailed } from '../email/failures.ts'
 import type { Smtp } from '../email/transport.ts'
-import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import type { Send } from '../send-request.ts'
 import { createSignatures } from '../standard-webhooks.ts'
+import { ATTEMPT_MS, refusedOrLost } from './attempt.ts'
+import { type PushCall, pushWith } from './push.ts'
 import type { Letter, NotificationBody } from './text.ts'
 
-/** Timeout of an attempt: well within the lease. */
-const ATTEMPT_MS = 20_000
-
 export type Ways = {
-  /** `id` is the same at every attempt. Both methods throw SendFailed. */
+  /** `id` is the same at every attempt. All methods throw SendFailed. */
   call(id: string, to: { url: string; secret: string }, body: NotificationBody): Promise<void>
   /** Null if no SMTP server is configured. */
   mail: ((id: string, address: string, letter: Letter) => Promise<void>) | null
+  push: PushCall
 }
 
 export type Mailing = { smtp: Smtp; from: string; name: string }
 
-export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number): Ways => ({
+/** `contact` is where a push service reaches the operator: an https or mailto URL. */
+export const openWays = (fetch: Send, mailing: Mailing | null, contact: string, now: () => number): Ways => ({
+  push: pushWith(fetch, contact, now),
   async call(id, { url, secret }, body) {
     const text = JSON.stringify(body)
     const answer = await fetch(url, {
@@ -33,7 +34,7 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
       },
       body: text,
       signal: AbortSignal.timeout(ATTEMPT_MS),
-    }).catch((error: unknown) => Promise.reject(refusedOrLost(error)))
+    }).catch((error: unknown) => Promise.reject(refusedOrLost('the webhook', error)))
     // The body of the response is ignored, and so is its end.
     void answer.body?.cancel().catch(() => undefined)
     if (answer.status >= 200 && answer.status < 300) return
@@ -47,18 +48,6 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
   },
   mail: mailing === null ? null : mailFrom(mailing),
 })
-
-/** Egress rules reject a request at every attempt; fetch rejects without a cause for it. */
-function refusedOrLost(thrown: unknown): SendFailed {
-  const cause = thrown instanceof Error ? thrown.cause : undefined
-  if (thrown instanceof TypeError && cause === undefined)
-    return new SendFailed('permanent', thrown.message, { cause: thrown })
-  if (cause instanceof Error && cause.name === 'RefusedAddress')
-    return new SendFailed('permanent', 'the webhook has an internal address, which is not allowed', {
-      cause: thrown,
-    })
-  return lostCall('the webhook', thrown)
-}
 
 function mailFrom({ smtp, from, name }: Mailing): NonNullable<Ways['mail']> {
   let opened: ReturnType<typeof open> | null = null

@@ -44,7 +44,7 @@ export async function makeStage() {
     store,
     newId: randomUUID,
     sealing,
-    offers: { webhook: true, mail: true },
+    offers: { webhook: true, mail: true, push: true },
     urlProblem: () => null,
   }
   await chooseNotifications(deps, ann, { kinds: [...INBOX_KINDS], after_s: 0 })
@@ -99,6 +99,7 @@ export async function makeStage() {
             from: 'cairn@example.org',
             name: 'Cairn',
           },
+          'mailto:cairn@example.org',
           // The receiver verifies signatures against the real time.
           Date.now,
         ),

@@ -22,7 +22,7 @@ import { keepReviews } from './review/capability.ts'
 import { sagas } from './saga/capability.ts'
 import { schedules } from './schedules/capability.ts'
 import { skills } from './skills/capability.ts'
-import { rereadSkills } from './skills/catalogue.ts'
+import { rereadSkills, withSkills } from './skills/catalogue.ts'
 import { titles } from './titles/capability.ts'
 import type { AskSettings, Capability, Claimed } from '../turn/capability.ts'
 import type { Asking } from '../turn/asks.ts'
@@ -31,12 +31,17 @@ import type { RunnerDeps } from '../runner-deps.ts'
 
 export { createCoding } from './code/coding.ts'
 
-/** Created once per runner; called for each session that it claims. */
-export function createCapabilities(runner: RunnerDeps): (claimed: Claimed) => Promise<readonly Capability[]> {
-  const reviews = keepReviews(runner)
-  return async claimed => {
+/** Created once per runner; called for each session that it claims, with the runner as the session sees it. */
+export function createCapabilities(): (
+  claimed: Claimed,
+  runner: RunnerDeps,
+) => Promise<readonly Capability[]> {
+  const reviewsOf = keepReviews()
+  return async (claimed, runner) => {
     const { session, report } = claimed
-    const catalogue = await reviews.learned(await rereadSkills(runner.skillsDir, report), session)
+    const reviews = reviewsOf(runner)
+    const known = withSkills(await rereadSkills(runner.skillsDir, report), runner.skills)
+    const catalogue = await reviews.learned(known, session)
     const { commands, waiting_commands } = commandCapabilities(catalogue, runner.coding)
     return [
       // Its memory of the user is the first part that is added to the system prompt.

@@ -23,7 +23,9 @@ import { makeFolders, writtenBy } from '../turn/folders.ts'
 import { Draining, type Lease } from '../turn/lease.ts'
 import { runTurn } from '../turn/run-turn.ts'
 import { type LogHooks, openSessionLog } from '../turn/session-log.ts'
+import { openTools } from '../turn/tool-owner.ts'
 import { abandon, type LeaseReleaseRetry, releaseLease, watchLease } from './lease.ts'
+import { openScope, type OpenScope } from './scope.ts'
 import type { SnapshotCache } from './snapshots.ts'
 
 export type ResumeDeps = {
@@ -31,12 +33,13 @@ export type ResumeDeps = {
   snapshots: SnapshotCache
   releaseRetry: LeaseReleaseRetry
   /** The capabilities of this claim. */
-  openCapabilities: (claimed: Claimed) => Promise<readonly Capability[]>
+  openCapabilities: (claimed: Claimed, runner: RunnerDeps) => Promise<readonly Capability[]>
 }
 
 /** A claimed session with its capabilities. */
 type Resumed = {
   runner: RunnerDeps
+  agent_version: number | undefined
   claim: Claim
   claimed: Claimed
   capabilities: readonly Capability[]
@@ -64,6 +67,7 @@ export async function resume(
     runner.logger(level, message, { session_id: lease.session_id, ...fields })
   const unwatch = watchLease(runner.store, lease, report)
   let saveSnapshot = (): void => undefined
+  let release = saveSnapshot
   try {
     const fold = await snapshots.begin(claim.session, report)
     const log = await openSessionLog(runner.store, claim, lease, fold.position, {
@@ -74,7 +78,9 @@ export async function resume(
       ...commitEndOf(runner, claim, report),
     })
     saveSnapshot = () => snapshots.keep(lease.session_id, Object.assign(fold, { position: log.position() }))
-    const resumed = await openClaimed(deps, claim, { lease, log, report })
+    const scope = await openScope(runner, claim.session)
+    release = scope.release
+    const resumed = await openClaimed(deps, scope, claim, { lease, log, report })
     if (!(await recover(resumed))) return
     if (await rollBackOwed(resumed)) return
     wake(resumed)
@@ -85,28 +91,25 @@ export async function resume(
   } finally {
     unwatch()
     saveSnapshot()
+    release()
     if (lease.signal.reason instanceof Draining) await releaseLease(runner.store, lease, report)
   }
 }
 
 async function openClaimed(
-  { runner, openCapabilities }: ResumeDeps,
+  { openCapabilities }: ResumeDeps,
+  { runner, agent_version }: OpenScope,
   claim: Claim,
   { lease, log, report }: Pick<Claimed, 'lease' | 'log' | 'report'>,
 ): Promise<Resumed> {
   const { session, link } = claim
-  const claimed: Claimed = {
-    session,
-    link,
-    lease,
-    log,
-    report,
-    makeFolders: () => makeFolders(runner, session, lease.signal),
-  }
-  const capabilities = await openCapabilities(claimed)
+  const makeOwn = () => makeFolders(runner, session, lease.signal)
+  const claimed: Claimed = { session, link, lease, log, report, makeFolders: makeOwn }
+  const capabilities = await openCapabilities(claimed, runner)
   const { store, newId } = runner
   return {
     runner,
+    agent_version,
     claim,
     claimed,
     capabilities,
@@ -151,9 +154,10 @@ async function rollBackOwed({ runner, claimed, owed }: Resumed): Promise<boolean
 }
 
 /** Committed together with the first events of the turn. */
-function wake({ claim, claimed }: Resumed): void {
+function wake({ claim, claimed, agent_version }: Resumed): void {
   const { worker_id } = claim.fence
-  claimed.log.startWith(sessionWoken({ worker_id, cursor: claim.session.cursor }))
+  const { cursor } = claim.session
+  claimed.log.startWith(sessionWoken({ worker_id, cursor, agent_version }))
 }
 
 /** Runs the turn until the session rests, suspends, ends, or loses its lease. */
@@ -185,7 +189,8 @@ async function prepareTurn({ runner, claimed, capabilities }: Resumed): Promise<
   made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
-  const ownTools = runner.tools()
+  const owned = await openTools(runner, claimed)
+  const ownTools = owned.tools()
   let tools = ownTools
   for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
   const ofCapabilities = tools.slice(ownTools.length)
@@ -199,8 +204,8 @@ async function prepareTurn({ runner, claimed, capabilities }: Resumed): Promise<
     setup,
     models,
     capabilities,
-    tools: () => [...runner.tools(), ...ofCapabilities],
-    findTool: runner.findTool,
+    ...owned,
+    tools: () => [...owned.tools(), ...ofCapabilities],
     ...(await made),
     written: new Map<string, string>(),
     streamRedactor,

@@ -35,7 +35,7 @@ export type HarnessOptions = {
   /** All tools except those of MCP servers. */
   tools: readonly Tool[]
   /** Servers whose tools may change at any time; absent: none. */
-  mcp?: Pick<McpServers, 'tools' | 'find'>
+  mcp?: Pick<McpServers, 'tools' | 'find'> & Partial<Pick<McpServers, 'prepare'>>
   config: Config
   /** Holds the service's own files: memory files, and `checkpoints/<session id>` of workspace files. */
   dataDir: string
@@ -46,6 +46,8 @@ export type HarnessOptions = {
   workspacesDir: string
   /** The directory of skills, absolute; absent: none. */
   skillsDir?: string
+  /** `RunnerDeps.scopeOf`; absent: `config` and `models` for every session. */
+  scopeOf?: RunnerDeps['scopeOf']
   runnerId: string
   newId: () => string
   logger: Logger
@@ -103,7 +105,7 @@ export function startHarness(options: HarnessOptions): Harness {
     runner,
     snapshots: createSnapshotCache(runner, MAX_CACHED_FOLDS, options.snapshotEvery),
     releaseRetry,
-    openCapabilities: createCapabilities(runner),
+    openCapabilities: createCapabilities(),
   }
   const runs = createRuns(
     (claim, lease, onStarted) => resume(deps, claim, lease, onStarted),
@@ -159,8 +161,9 @@ function describeRunner(
   const secrets = [...options.models.secrets, ...(options.secrets ?? [])]
   return {
     ...options,
-    tools: () => (mcp === undefined ? options.tools : [...options.tools, ...mcp.tools()]),
-    findTool: (name, signal) => mcp?.find(name, signal) ?? Promise.resolve(null),
+    tools: owner => (mcp === undefined ? options.tools : [...options.tools, ...mcp.tools(owner)]),
+    findTool: (name, signal, owner) => mcp?.find(name, signal, owner) ?? Promise.resolve(null),
+    prepareTools: (owner, signal) => mcp?.prepare?.(owner, signal) ?? Promise.resolve(),
     id: options.runnerId,
     clock,
     random,

@@ -10,8 +10,9 @@
  *
  * If a commit is refused (the lease is lost), the call rejects and nothing starts.
  */
-import { CommitRefused, type Grant, withRows } from '@cairn/log'
+import { CommitRefused, withRows } from '@cairn/log'
 import { asError } from '@cairn/protocol'
+import type { Approval } from '@cairn/sessions'
 import { isOffered } from '../governance/decide.ts'
 import { policyAllowedGrant, policyAllowedPass } from '../governance/events.ts'
 import { type Accepted, parseArguments, parseObject, textsOf } from './arguments.ts'
@@ -82,12 +83,16 @@ async function begin(
   tool: Tool,
   call: Call,
   accepted: Accepted,
-  { grant, checkpoint }: { grant: Grant | undefined; checkpoint: Checkpoint },
+  { grant, checkpoint }: { grant: Approval | undefined; checkpoint: Checkpoint },
 ): Promise<CallOutcome | null> {
   const { tool_call_id, name } = call
   const { raw, args, hash } = accepted
   const { mask } = workspaceMask(deps.workspace)
-  const called = recordCall(deps, call, accepted, checkpoint)
+  const repeats = grant?.approves_tool_call_id
+  const called = recordCall(deps, call, accepted, {
+    ...checkpoint,
+    ...(repeats === undefined ? {} : { approves_tool_call_id: repeats }),
+  })
   try {
     const events = [
       grant === undefined

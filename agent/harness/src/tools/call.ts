@@ -1,10 +1,11 @@
 /** A tool call, and everything that running it touches. */
-import type { EventWithRows, Grant, Redact } from '@cairn/log'
+import type { EventWithRows, Redact } from '@cairn/log'
 import type { GovernanceConfig } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
+import type { Approval } from '@cairn/sessions'
 import type { OpenGates } from '../governance/open-gates.ts'
 import type { CallSteps } from './call-steps.ts'
-import type { Linked, Tool } from './tool.ts'
+import type { AskPerson, Linked, Tool } from './tool.ts'
 
 /** A call as made by the model; an OpenCall of the conversation is one. */
 export type Call = { tool_call_id: string; name: string; /** JSON text. */ arguments: string }
@@ -32,9 +33,11 @@ export type CallToolDeps = {
   newId: () => string
   /** Fenced by the caller; rejects when the lease is lost. */
   commit(events: readonly EventWithRows[], linked?: Linked): Promise<unknown>
-  /** LogStore.findGrant of this session. */
-  findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
+  /** The approval of exactly that call in this session. */
+  findGrant(tool: string, argumentsHash: string): Promise<Approval | null>
   gates: OpenGates
+  /** Asks the person of the session on behalf of a call; absent: no person can be asked here. */
+  askFor?: (toolCallId: string) => AskPerson
   /** The store's redactor, so that arguments are shown as they are recorded. */
   redact: Redact
 }

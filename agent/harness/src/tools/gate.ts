@@ -1,6 +1,6 @@
 /** The gate for every call, including those of an expert: policy, containment, egress, and approvals. */
-import type { Grant } from '@cairn/log'
 import type { GovernanceConfig } from '@cairn/protocol'
+import type { Approval } from '@cairn/sessions'
 import { pathProblem } from '@cairn/workspace'
 import { type GateDecision, type GateInput, decideGate } from '../governance/decide.ts'
 import { urlProblem } from '@cairn/sandbox/egress'
@@ -35,10 +35,10 @@ function findUrlProblem(
 }
 
 /** A decision, and the grant to consume if an approval allowed the call. */
-export type Gated = GateDecision & { grant?: Grant }
+export type Gated = GateDecision & { grant?: Approval }
 
 /** Represents the grant that the call has already consumed. */
-export const SPENT: Grant = { id: '', granted_by: null }
+export const SPENT: Approval = { id: '', granted_by: null }
 
 export async function gate(
   deps: GateDeps,

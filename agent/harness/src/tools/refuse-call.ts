@@ -1,6 +1,6 @@
 /** Calls that do not reach their tool: the call, the reason, and its result in one commit. Nothing ran. */
 import type { EventWithRows } from '@cairn/log'
-import { clip, type EventDraft } from '@cairn/protocol'
+import { clip, type EventData, type EventDraft } from '@cairn/protocol'
 import { createGateItem, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from './canonical-json.ts'
 import type { GateDecision } from '../governance/decide.ts'
@@ -17,6 +17,8 @@ type Denial = Extract<GateDecision, { allow: false }>
 /** Why a call did not reach its tool: what the model reads, and what is written before the result. */
 export type Refusal = {
   status: 'failed' | 'refused' | 'gated'
+  /** The decision of the policy, if that is the reason. */
+  verdict?: 'ask' | 'deny'
   content: Record<string, unknown>
   events: readonly EventWithRows[]
 }
@@ -31,7 +33,12 @@ function denied(
 ): Refusal {
   const event = policyDenied(name, denial, tool_call_id, deps.clock.now())
   if (!denial.overridable)
-    return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
+    return {
+      status: 'refused',
+      verdict: 'deny',
+      content: { error: `Blocked: ${denial.reason}` },
+      events: [event],
+    }
   const shown = recordedArguments(deps.redact, workspaceMask(deps.workspace).mask(args))
   const arguments_excerpt = clip(canonicalJson(shown.arguments), EXCERPT_CHARS)
   const tool = deps.tools.get(name)
@@ -51,6 +58,7 @@ function denied(
       'you are notified of the decision'
     return {
       status: 'gated',
+      verdict: 'ask',
       content: { error: 'policy_blocked_overridable', message, tool_call_id },
       events: [event, repeatGate({ ...about, repeats_tool_call_id: repeats })],
     }
@@ -59,6 +67,7 @@ function denied(
   const created = createGateItem(deps, { ...about, ...shown, shown_hash, arguments_hash: hash })
   return {
     status: 'gated',
+    verdict: 'ask',
     content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id },
     events: [event, created.event],
   }
@@ -69,7 +78,7 @@ export const recordCall = (
   { redact, workspace, turn_id, iteration_index }: CallToolDeps,
   { tool_call_id, name }: Call,
   { raw, corrections }: Recorded,
-  extra: { checkpoint_hash?: string } = {},
+  extra: Pick<EventData<'tool.call'>, 'checkpoint_hash' | 'verdict' | 'approves_tool_call_id'> = {},
 ): EventDraft =>
   toolCall({
     tool_call_id,
@@ -85,13 +94,14 @@ export async function refuseCall(
   deps: CallToolDeps,
   call: Call,
   recorded: Recorded,
-  { status, content, events }: Refusal,
+  { status, verdict, content, events }: Refusal,
 ): Promise<CallOutcome> {
   const { tool_call_id, name } = call
   const { turn_id, iteration_index } = deps
   const text = JSON.stringify(workspaceMask(deps.workspace).mask(content))
   const result = toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, turn_id, iteration_index })
-  await deps.commit([recordCall(deps, call, recorded), ...events, result])
+  const called = recordCall(deps, call, recorded, verdict === undefined ? {} : { verdict })
+  await deps.commit([called, ...events, result])
   return { tool_call_id, name, status, content: text }
 }
 

@@ -21,7 +21,14 @@ export async function runCommitted(
   const outcome = await runTool(
     tool,
     args,
-    { session_id, tool_call_id, turn_id, workspace, egress: deps.policy.egress },
+    {
+      session_id,
+      tool_call_id,
+      turn_id,
+      workspace,
+      egress: deps.policy.egress,
+      ...(deps.askFor === undefined ? {} : { ask: deps.askFor(tool_call_id) }),
+    },
     { clock, signal: deps.signal, defaultTimeoutMs: deps.timeoutMs },
   )
   return land(deps, { call, args, startedAt }, outcome)

@@ -4,7 +4,7 @@
  */
 import { asError, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
-import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
+import type { AskPerson, Tool, ToolContext, ToolOutcome } from './tool.ts'
 
 /** Prefix of a failed tool's `error` (contract 13). */
 const FAILED = 'Tool execution failed'
@@ -56,11 +56,24 @@ export async function runTool(
   const timeoutMs = tool.timeoutMs?.(args) ?? limits.defaultTimeoutMs
   const late = new AbortController()
   const signal = AbortSignal.any([limits.signal, late.signal])
-  const stopClock = Number.isFinite(timeoutMs)
-    ? clock.after(tool.keepsTime ? timeoutMs + OWN_TIME_MS : timeoutMs, () =>
-        late.abort(new Error(`timed out after ${timeoutMs / 1000} s`)),
-      )
-    : nothing
+  const startClock = (): (() => void) =>
+    Number.isFinite(timeoutMs)
+      ? clock.after(tool.keepsTime ? timeoutMs + OWN_TIME_MS : timeoutMs, () =>
+          late.abort(new Error(`timed out after ${timeoutMs / 1000} s`)),
+        )
+      : nothing
+  let stopClock = startClock()
+  const { ask } = context
+  /** A person takes their own time: the tool has its whole timeout again after the answer. */
+  const askUntimed: AskPerson = async (asked, gone) => {
+    if (ask === undefined) return null
+    stopClock()
+    try {
+      return await ask(asked, AbortSignal.any([signal, gone]))
+    } finally {
+      stopClock = startClock()
+    }
+  }
   const stoppedWaiting = Promise.withResolvers<never>()
   let stopGrace = nothing
   const stopWaiting = () => {
@@ -68,7 +81,9 @@ export async function runTool(
   }
   signal.addEventListener('abort', stopWaiting, { once: true })
   // In a promise chain, so that a tool that throws before its first await is handled like any other.
-  const running = Promise.resolve().then(() => tool.run(args, { ...context, signal, timeoutMs }))
+  const running = Promise.resolve().then(() =>
+    tool.run(args, { ...context, signal, timeoutMs, ...(ask === undefined ? {} : { ask: askUntimed }) }),
+  )
   try {
     const outcome = await Promise.race([running, stoppedWaiting.promise])
     if (nestsTooDeep(outcome.content)) throw new Error(`its result is nested deeper than ${MAX_DEPTH} levels`)

@@ -1,12 +1,21 @@
 /** The type of a tool. Built-in tools are in this folder; MCP tools are wrapped into the same type. */
 import type { z } from 'zod'
-import type { EventDraft, GovernanceConfig, ResultPicture } from '@cairn/protocol'
+import type { Answer, EventDraft, GovernanceConfig, Question, ResultPicture } from '@cairn/protocol'
 import type { Commit, CommitRefused, EventWithRows } from '@cairn/log'
 
 /**
  * The context of a running tool. It contains everything that the tool may access: no globals, no process
  * environment.
  */
+/**
+ * Asks the person of the session and waits, while the call runs. Null: the question was closed without an
+ * answer. Rejects with the signal's reason.
+ */
+export type AskPerson = (
+  asked: { questions: readonly Question[]; context?: string },
+  signal: AbortSignal,
+) => Promise<readonly Answer[] | null>
+
 export type ToolContext = {
   session_id: string
   tool_call_id: string
@@ -16,6 +25,8 @@ export type ToolContext = {
   signal: AbortSignal
   timeoutMs: number
   egress: GovernanceConfig['egress']
+  /** Absent: no person can be asked here. The time of a wait does not count towards `timeoutMs`. */
+  ask?: AskPerson
 }
 
 export type ToolOutcome = {

@@ -21,6 +21,8 @@ export type TurnContext = {
   /** Tools of MCP servers may change within a turn. */
   tools(): readonly Tool[]
   findTool: FindTool
+  /** Connects the tools of the accounts of the person whose message the turn answers. */
+  prepareTools(): Promise<void>
   /** Absolute paths of the session's workspace and of its checkpoint store. */
   workspace: string
   checkpoints: string

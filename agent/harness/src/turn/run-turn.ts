@@ -88,6 +88,7 @@ async function actFor(turn: Turn, { name, due }: Extract<Step, { do: 'capability
 
 async function request(turn: Turn, { with_tools, reminders }: Extract<Step, { do: 'request' }>): Again {
   const { log, setup, capabilities } = turn
+  await turn.prepareTools()
   for (const capability of capabilities) await capability.beforeRequest?.(turn, summarize(turn))
   const { turn: at } = log.position()
   const failure = await callModel(turn, {

@@ -1,13 +1,15 @@
 /** Runs the calls of a turn in the turn's context. */
 import { CommitRefused, REDACTED, type RowChange } from '@cairn/log'
 import { findToolName } from '@cairn/models'
-import { findOpenGate } from '@cairn/sessions'
+import { findApproval, findOpenGate } from '@cairn/sessions'
 import { openGates } from '../governance/open-gates.ts'
+import { askUserQuestionTool } from '../tools/ask-user-question.ts'
 import { type CallSteps, NO_STEPS } from '../tools/call-steps.ts'
 import type { CallToolDeps } from '../tools/call.ts'
 import { toolResult } from '../tools/events.ts'
 import { type CloseReason, closeCalls, runCalls } from '../tools/run-calls.ts'
 import { failure } from '../tools/run-tool.ts'
+import { askPersonFor } from './ask-person.ts'
 import type { Turn } from './capability.ts'
 import type { Step } from './next-step.ts'
 import type { EventData, EventDraft } from '@cairn/protocol'
@@ -19,6 +21,7 @@ type Again = Promise<boolean>
 type Calls = Extract<Step, { do: 'run' }>['calls']
 
 export async function runAnswer(turn: Turn, written: Calls): Again {
+  await turn.prepareTools()
   const calls = nameKnownTools(turn, written)
   const deps = { ...callDeps(turn, stepsOf(turn)), ...(await findCalled(turn, calls)) }
   const isLost = (call: Calls[number]): boolean =>
@@ -130,8 +133,9 @@ function callDeps(turn: Turn, saga: CallSteps = NO_STEPS): CallToolDeps {
     clock: turn.clock,
     newId: turn.newId,
     commit: (events, linked) => log.append(events, linked),
-    findGrant: (tool, hash) => store.grants.find(lease.session_id, tool, hash),
+    findGrant: (tool, hash) => findApproval(store, lease.session_id, tool, hash),
     redact: turn.redact,
+    askFor: tool_call_id => askPersonFor(turn, tool_call_id),
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
   }
 }
@@ -145,6 +149,14 @@ function stepsOf(turn: Turn): CallSteps {
   return NO_STEPS
 }
 
+const LOST_WAITING = {
+  ...failure(
+    'outcome unknown: the runner stopped while this call waited for these answers, so the server did not ' +
+      'get them; repeat the call if that is safe',
+  ),
+  outcome: 'unknown',
+}
+
 /**
  * The tool.result of a question that a person answered (contract 7.12). Their answer is a separate event,
  * which may arrive while no runner is active; the runner that resumes the session writes the result before it
@@ -156,7 +168,10 @@ async function answeredResult(
   at: Pick<EventData<'tool.result'>, 'turn_id' | 'iteration_index'>,
 ): Promise<EventDraft> {
   if (answered === null) throw new Error(`[answeredResult] no answer to ${tool_call_id}`)
-  const content = workspaceMask(workspace).mask({ responses: answered.responses })
+  const { responses } = answered
+  // Only that tool ends with an answer. Any other needed it to continue, and its runner has stopped.
+  const body = name === askUserQuestionTool.name ? { responses } : { ...LOST_WAITING, responses }
+  const content = workspaceMask(workspace).mask(body)
   const fitted = await fitResult(workspace, tool_call_id, content)
   // The difference of two dates in the log: the runner that asked is gone, with its clock. 0 would mean that
   // nothing was asked.

@@ -207,6 +207,20 @@ test('a cancelled call has no later effect on the page', async () => {
   expect(title).toBe('Later')
 })
 
+test('the live view shows the tab that the agent is in, not the newest one', async () => {
+  await stage.call('browser_navigate', { url: `${stage.site}/attack` })
+  await stage.call('browser_tabs', { action: 'new', url: `${stage.site}/upload` })
+  await stage.call('browser_tabs', { action: 'select', index: 0 })
+  const view = async () => (await stage.live.view(stage.session_id)).title
+  expect(await view()).toBe('Attack')
+  // A page that opens another does not take the agent with it.
+  await stage.call('browser_evaluate', { function: "() => { open('/upload') }" })
+  await expect.poll(view).toBe('Attack')
+  await stage.call('browser_tabs', { action: 'select', index: 1 })
+  await expect.poll(view).toBe('Up')
+  for (const index of [2, 1]) await stage.call('browser_tabs', { action: 'close', index })
+})
+
 test('a browser has at most eight tabs', async () => {
   await stage.call('browser_navigate', { url: stage.site })
   const { context } = stage.browsers.held(stage.session_id)!.launched

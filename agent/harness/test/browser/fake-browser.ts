@@ -60,6 +60,7 @@ export function fakeBrowser({ id, session_id, clock, folder = '/nowhere', run }:
     hide: text => text,
     conceal: () => {},
     secrets: new Map(),
+    followTab: () => {},
     originOf: () => Promise.reject(new Error('a browser of a test has no page')),
     close,
     isOver: () => over,

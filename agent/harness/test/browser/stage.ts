@@ -50,12 +50,24 @@ export function chromiumHere(): string {
 }
 
 /** `site.test` leads here and may be reached; `inside.test` leads here and may not. */
-export async function openStage(
-  page: Page,
-  config: Partial<BrowserConfig> = {},
-  /** The CDP address of a browser that is there already; absent: one in a box. */
-  remote?: string,
-): Promise<BrowserStage> {
+export type Site = {
+  url: string
+  /** What reached the site: method, host, path. */
+  seen: string[]
+  proxy: PolicyProxy
+  /** The browsers of one runner. `remote`: the CDP address of a running browser; absent: one in a box. */
+  openBrowsers(runner: {
+    store: LogStore
+    runnerId: string
+    /** Where saved states are kept. */
+    dir: string
+    config?: Partial<BrowserConfig>
+    remote?: string | undefined
+  }): Promise<Browsers>
+  close(): Promise<void>
+}
+
+export async function openSite(page: Page): Promise<Site> {
   const seen: string[] = []
   const server: Server = createServer((request, response) => {
     seen.push(`${request.method} ${request.headers.host}${request.url}`)
@@ -63,7 +75,7 @@ export async function openStage(
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const site = `http://site.test:${port}`
+  const url = `http://site.test:${port}`
   const addresses: Readonly<Record<string, string>> = {
     'site.test': '127.0.0.1',
     'inside.test': '127.0.0.1',
@@ -76,38 +88,59 @@ export async function openStage(
         ? Promise.reject(new Error(`no such name: ${host}`))
         : Promise.resolve([{ address: addresses[host], family: 4 }]),
   })
+  return {
+    url,
+    seen,
+    proxy,
+    async openBrowsers({ store, runnerId, dir, config = {}, remote }) {
+      const settings = BrowserConfig.parse(config)
+      const secrets = new Map([['crm', { ...SECRETS.crm, origins: [url] }]])
+      const open =
+        remote === undefined
+          ? openSandboxedBrowser({
+              provider: await sandboxed(),
+              proxy,
+              program: chromiumHere(),
+              config: settings,
+              secrets,
+              clock: systemClock,
+            })
+          : openRemoteBrowser({ url: remote, secrets, clock: systemClock })
+      return createBrowsers({
+        open,
+        provider: remote === undefined ? 'local' : 'cdp',
+        version: 'Chromium',
+        store,
+        runnerId,
+        config: settings,
+        kept: createStateKeeper(store, dir),
+        clock: systemClock,
+        logger: () => {},
+      })
+    },
+    async close() {
+      await proxy.close()
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** A session with one browser. */
+export async function openStage(
+  page: Page,
+  config: Partial<BrowserConfig> = {},
+  /** The CDP address of a browser that is there already; absent: one in a box. */
+  remote?: string,
+): Promise<BrowserStage> {
+  const { url: site, seen, proxy, openBrowsers, close } = await openSite(page)
   const dir = makeFolder('browser')
   const store = await openStoreInProcess({ dir: `${dir}/log` })
   const { id: session_id } = await createSession({ store, now: Date.now, newId: randomUUID }, ['assistant'], {
     principal: alice,
   })
-  const clock = systemClock
-  const log = () => {}
-  const settings = BrowserConfig.parse(config)
-  const secrets = new Map([['crm', { ...SECRETS.crm, origins: [site] }]])
-  const open =
-    remote === undefined
-      ? openSandboxedBrowser({
-          provider: await sandboxed(),
-          proxy,
-          program: chromiumHere(),
-          config: settings,
-          secrets,
-          clock,
-        })
-      : openRemoteBrowser({ url: remote, secrets, clock })
-  const browsers = createBrowsers({
-    open,
-    provider: remote === undefined ? 'local' : 'cdp',
-    version: 'Chromium',
-    store,
-    runnerId: 'worker',
-    config: settings,
-    kept: createStateKeeper(store, dir),
-    clock,
-    logger: log,
-  })
-  const live = createLiveBrowsers({ browsers, store, clock, logger: log })
+  const browsers = await openBrowsers({ store, runnerId: 'worker', dir, config, remote })
+  const live = createLiveBrowsers({ browsers, store, clock: systemClock, logger: () => {} })
   const tools = new Map(browserTools({ browsers, evaluate: true, pdf: true }).map(tool => [tool.name, tool]))
   const { egress } = GovernanceConfig.parse({ egress: { internal: ['site.test'] } })
   const context = makeContext({ session_id, egress, timeoutMs: 60_000 })
@@ -133,9 +166,7 @@ export async function openStage(
     async [Symbol.asyncDispose]() {
       live.stop()
       await browsers.stop()
-      await proxy.close()
-      server.closeAllConnections()
-      server.close()
+      await close()
       await store.close()
     },
   }

@@ -10,11 +10,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { branchOf, checkoutIn, checkOut } from '../../src/capabilities/code/checkout.ts'
 import { COMMAND_PATH } from '@cairn/sandbox'
@@ -77,6 +78,29 @@ test('parallel runs share one clone, and each has a worktree on its own branch',
     'bbbbbbbb',
     'cccccccc',
   ])
+})
+
+test('a run waits while another creates its worktree, which git writes in several steps', async () => {
+  const { workspace, take } = stage()
+  const site = join(workspace, 'repos/site')
+  await take('aaaaaaaa')
+  const other = spawn('flock', [site, 'cat'], { stdio: ['pipe', 'ignore', 'inherit'] })
+  const isLocked = (by: RegExp): boolean =>
+    readFileSync('/proc/locks', 'utf8')
+      .split('\n')
+      .some(line => by.test(line) && line.includes(`:${statSync(site).ino} `))
+  await expect.poll(() => isLocked(/ FLOCK /)).toBe(true)
+  // What `git worktree add` has written at first; until it ends, git cannot fetch.
+  const unfinished = join(site, '.clone/.git/worktrees/unfinished')
+  mkdirSync(unfinished)
+  writeFileSync(join(unfinished, 'HEAD'), `${'0'.repeat(40)}\n`)
+  writeFileSync(join(unfinished, 'commondir'), '../..\n')
+  writeFileSync(join(unfinished, 'gitdir'), `${site}/unfinished/.git\n`)
+  const taken = take('bbbbbbbb')
+  await expect.poll(() => isLocked(/-> FLOCK /)).toBe(true)
+  rmSync(unfinished, { recursive: true })
+  other.stdin.end()
+  expect(told(await taken).branch).toBe('cairn/bbbbbbbb')
 })
 
 test('changes that a run left do not affect another run, and the same run finds them again', async () => {

@@ -51,7 +51,7 @@ test('without a death, the run ends', () => {
 })
 
 /** Promise 14.18: A coding run whose runner dies has one result, and its agent repeats no action. */
-test.each(oneIn(6, deathsOf(undisturbed.commits)))(
+test.each(oneIn(9, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the run has one result and the agent repeats nothing',
   async death => {
     const { events, problems, seen } = await run(death)

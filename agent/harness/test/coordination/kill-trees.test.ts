@@ -79,12 +79,12 @@ for (const [name, scene] of Object.entries(SCENES)) {
      * Promise 14.5: A research branch's result is harvested once, even if the runner dies at any commit.
      * Promise 1.3: A session tree killed at any commit ends the same way, with one outcome per worker.
      */
-    test.each(oneIn(40, deaths))(
+    test.each(oneIn(60, deaths))(
       'killed just $when commit $nth, ends the same way and repeats nothing',
       death => judge(death),
     )
     /** Promise 9: On Postgres a session tree killed at any commit ends the same way. */
-    test.each(oneIn(80, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
+    test.each(oneIn(120, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
       judge(death, onPostgres),
     )
   })

@@ -32,7 +32,7 @@ for (const { name, set, play } of TREES) {
     /**
      * Promise 10: A crash anywhere in a session of any family changes neither its end nor repeats an effect.
      */
-    test.each(oneIn(8, deaths))(
+    test.each(oneIn(12, deaths))(
       'killed just $when commit $nth, ends the same way and repeats nothing',
       async death => {
         const { events, problems, seen: effects } = await run(death)

@@ -169,6 +169,7 @@ test('a waiting user action occupies no runner, and the same turn continues when
   const asked = await stage.next('inbox.action_required')
   await first.idle()
   expect(asked.data).toEqual({
+    item_id: expect.any(String),
     title: 'Log in',
     instructions: 'Log in at the desk.',
     context: '',

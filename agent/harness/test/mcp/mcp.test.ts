@@ -84,12 +84,14 @@ async function serveHttp(port = 0): Promise<Http> {
         return
       }
       if (transport === undefined) {
+        const made = makeTestServer()
         const fresh = new StreamableHTTPServerTransport({
           sessionIdGenerator: () => randomUUID(),
-          onsessioninitialized: session => void sessions.set(session, fresh),
+          onsessioninitialized(session) {
+            sessions.set(session, fresh)
+            servers.push(made)
+          },
         })
-        const made = makeTestServer()
-        servers.push(made)
         await made.server.connect(fresh as Transport)
         transport = fresh
       }

@@ -86,7 +86,7 @@ test('commands start, show, pause, resume and cancel a mission, with its worker'
   expect((await replies(stage, 5))[4]).toBe('Mission resumed.')
   await stage.send('/mission status')
   expect((await replies(stage, 6))[5]).toMatch(
-    /^Mission \(active\): Dig a well\nRubric: there is water\nRounds: 0 of/,
+    /^Mission \(active\): Dig a well\n\n- Rounds: 0 of .*\n- Spent: .* tokens, .*\n\nRubric:\n\nthere is water$/,
   )
   await stage.send('/mission cancel no water')
   expect((await replies(stage, 7))[6]).toContain('cancelled, including its workers')

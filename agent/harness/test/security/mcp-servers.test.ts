@@ -182,10 +182,7 @@ test('whatever a server answers to a call, the call ends at once and reads a bou
       await mcp.ready
       tried += 1
       const began = performance.now()
-      const said = (await callOf(mcp)).replace(
-        /^Tool execution failed: (?:Streamable HTTP error: Error POSTing to endpoint: )?/,
-        '',
-      )
+      const said = (await callOf(mcp)).replace(/^Tool execution failed: (?:Error POSTing to endpoint: )?/, '')
       const took = performance.now() - began
       if (!due.test(said)) unexpected.push(`${what}: ${said.slice(0, 200)}`)
       // The two MiB, plus the buffers of both sockets.

@@ -269,6 +269,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
           () => undefined,
         ),
       get: id => read(reader => reader.leaseOf(id)),
+      countDue: () => read(reader => reader.countDue(world.now())),
       watch(nudge) {
         workers.add(nudge)
         return () => void workers.delete(nudge)

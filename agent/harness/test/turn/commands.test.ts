@@ -31,8 +31,14 @@ test('/help lists commands and skills without a model call, and the session rest
   stage.start()
   await stage.send('/help')
   const events = await rest(stage)
-  expect(typesOf(events)).toEqual(['user.message', 'harness.wake', 'llm.response', 'session.complete'])
-  expect(replies(events)[0]).toMatch(/\/goal <text>[\s\S]*\/help[\s\S]*\/review: Reviews a change\./)
+  expect(typesOf(events).filter(type => type !== 'session.title_updated')).toEqual([
+    'user.message',
+    'harness.wake',
+    'llm.response',
+    'session.complete',
+  ])
+  expect(replies(events)[0]).toMatch(/^\*\*Commands\*\*\n\n- `\/goal <text>`: set a goal [^]*\n- `\/help`: /)
+  expect(replies(events)[0]).toMatch(/\n\n\*\*Skills\*\*\n\n[^]*- `\/review`: Reviews a change\./)
   for (const key of EVENTS['llm.response'].keys.filter(key => !key.startsWith('cost_')))
     expect(events[2]!.data).toHaveProperty(key)
   expect(stage.server.requests).toEqual([])

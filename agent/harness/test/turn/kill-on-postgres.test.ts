@@ -15,7 +15,7 @@ const onPostgres: OpenStore = async now => {
 const undisturbed = await playGolden(null, onPostgres)
 
 /** Promise 9: The crash matrix passes on Postgres. */
-test.each(oneIn(8, deathsOf(undisturbed.commits)))(
+test.each(oneIn(12, deathsOf(undisturbed.commits)))(
   'on Postgres, killed just $when commit $nth, ends the session the same way and repeats no effect',
   async death => {
     const { events, seen: ran, problems } = await playGolden(death, onPostgres)

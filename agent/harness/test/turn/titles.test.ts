@@ -51,6 +51,22 @@ test('a model call that fails to name the session leaves the title of the first 
   expect(typesOf(events).filter(type => type === 'session.title_updated')).toHaveLength(1)
 })
 
+/** Promise 7.13: A session of commands alone is named by its first message. */
+test('a session of commands alone is named by its first message', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ answer: say('never') }] } })
+  const { id } = await createSession(stage.deps, ['assistant'], { principal: alice })
+  const harness = stage.start()
+  for (const content of ['/help', '/goal']) {
+    await addMessage(stage.deps, { session_id: id, content, principal: alice })
+    await harness.idle()
+  }
+  expect((await stage.store.sessions.get(id))?.title).toBe('/help')
+  const events = await readLog(stage.store, id)
+  expect(typesOf(events).filter(type => type === 'session.title_updated')).toHaveLength(1)
+  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(stage.server.requests).toEqual([])
+})
+
 test('a title set at creation stays', async () => {
   const { events, session } = await converse({ when: NAMES, answer: say('Another') }, 'Mine')
   expect(session?.title).toBe('Mine')

@@ -15,7 +15,7 @@ Versions and single models of a server may differ.
 A step is done (✓) when its turn ends. The last column is ✓ when the log has the same events as with OpenAI,
 apart from times, ids, token counts and shown reasoning. "Refused first" lists the refusals that Cairn learned
 from: each cost one request, and the next one satisfied the server. A conversation that is too long is
-compacted. \`npm test\` runs three of these servers, \`CAIRN_TESTS=all\` all of them.
+compacted. \`npm test\` runs two of these servers, \`CAIRN_TESTS=all\` all of them.
 `
 
 const CHECKS: Readonly<Record<string, string>> = {

@@ -1,9 +1,10 @@
 /**
- * One session against a model server of the zoo: a question, an approval, workers, parallel calls, a picture
- * and a conversation that becomes too long. Which server it is must not show in the log.
+ * One session against a model server of the zoo: a question, an approval, workers, parallel calls, a page in
+ * the browser, a picture and a conversation that becomes too long. The log must not show which server it is.
  */
 import { z } from 'zod'
 import { addMessage, answerQuestion, createSession, respondInbox } from '@cairn/sessions'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import type { SessionEvent } from '@cairn/protocol'
 import type { ScenarioInput } from '@cairn/scripted-model'
 import {
@@ -17,11 +18,14 @@ import {
 import { essence } from '../golden/essence.ts'
 import { goal, OUTCOME, spawn, treeLogs, wait } from '../coordination/tree-stage.ts'
 import type { Tool } from '../../src/tools/tool.ts'
+import { browserTools } from '../../src/capabilities/browser/tools.ts'
+import { openSite } from '../browser/stage.ts'
+import { makeFolder } from '../tools/tool-context.ts'
 import { alice, call, readLog, say, setStage, type Stage } from '../turn/stage.ts'
 
 const long = (word: string): string => `${word} `.repeat(12_000 / (word.length + 1))
 
-export const SCENARIO: ScenarioInput = {
+const scenarioOf = (page: string): ScenarioInput => ({
   rules: [
     { when: { system: 'keep the memory of an assistant' }, answer: say('The person likes blue.') },
     { when: { tool: 'note', result: 'policy_blocked' }, answer: say('Waiting for your approval.') },
@@ -30,6 +34,12 @@ export const SCENARIO: ScenarioInput = {
     { when: { tool: 'look', result: 'invalid|not valid|error' }, answer: say('That was no call.') },
     { when: { tool: 'ask_user_question' }, answer: say('Blue it is.') },
     { when: { tool: 'look' }, answer: say('I looked at both.') },
+    {
+      when: { tool: 'browser_navigate', result: 'The gate is open' },
+      answer: { tool_calls: [{ name: 'browser_close', arguments: {} }] },
+    },
+    { when: { tool: 'browser_close' }, answer: say('It is open.') },
+    { when: { tool: 'browser_navigate' }, answer: say('I could not read the page.') },
     { when: goal('count the eggs'), answer: say('There are 12.') },
     { when: OUTCOME, answer: say('The worker counted 12 eggs.') },
     { when: { user: 'approved' }, answer: { tool_calls: [{ repeat: 'note' }] } },
@@ -67,11 +77,15 @@ export const SCENARIO: ScenarioInput = {
         tool_calls: ['left', 'right'].map(value => ({ name: 'look', arguments: { value } })),
       },
     },
+    {
+      when: { user: '^read the page' },
+      answer: { tool_calls: [{ name: 'browser_navigate', arguments: { url: page } }] },
+    },
     { when: { user: '^what is in the picture' }, answer: say('A dot.') },
     { when: { user: '^remember' }, answer: say('I will remember it.') },
     { when: { user: '^what now' }, answer: say('Now it fits.') },
   ],
-}
+})
 
 /** The smallest PNG: one pixel. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -149,6 +163,13 @@ export const STEPS: Readonly<Record<string, (guest: Guest) => Promise<void>>> = 
     await send('look around')
     await rest()
   },
+  async browser({ stage, session_id, send, rest }) {
+    await send('read the page')
+    await rest()
+    const log = await readLog(stage.store, session_id)
+    const answers = log.filter(event => event.type === 'llm.response')
+    if (answers.at(-1)?.data.message.content !== 'It is open.') throw new Error('the page was not read')
+  },
   async picture({ send, rest, sawPicture }) {
     await send('what is in the picture?', [{ data: DOT, mime_type: 'image/png' }])
     await rest()
@@ -183,11 +204,26 @@ export type Tour = { visit(name: ZooName): Promise<Visit>; [Symbol.asyncDispose]
 
 /** All visits share a store, a runner and the servers. */
 export async function startTour(): Promise<Tour> {
-  const zoo = await startZoo(SCENARIO)
+  const site = await openSite((_, response) => {
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end('<title>Gate</title><h1>The gate is open</h1>')
+  })
+  const scenario = scenarioOf(site.url)
+  const zoo = await startZoo(scenario)
+  const runnerId = 'runner'
+  const dir = makeFolder('zoo')
+  const store = await openStoreInProcess({ dir: `${dir}/log` })
+  const browsers = await site.openBrowsers({ store, runnerId, dir })
   const stage = await setStage({
-    scenario: SCENARIO,
-    agent: { governance: { require_approval: ['note'] }, max_tokens: 4000, temperature: 0.2 },
-    tools: [VISIT, ...FILLERS],
+    store,
+    scenario,
+    agent: {
+      governance: { require_approval: ['note'], egress: { internal: ['site.test'] } },
+      max_tokens: 4000,
+      temperature: 0.2,
+    },
+    tools: [VISIT, ...FILLERS, ...browserTools({ browsers, evaluate: true, pdf: true })],
     limits: { drain_s: 0, llm_retries: 1 },
     config: {
       models: {
@@ -201,10 +237,12 @@ export async function startTour(): Promise<Tour> {
       },
     },
   })
-  stage.start()
+  stage.start({ runnerId })
   return {
     visit: name => visit(stage, zoo, name),
     async [Symbol.asyncDispose]() {
+      await browsers.stop()
+      await site.close()
       await stage[Symbol.asyncDispose]()
       await zoo[Symbol.asyncDispose]()
     },

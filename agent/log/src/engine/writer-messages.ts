@@ -116,8 +116,8 @@ export type Answer =
 
 /** A message for the service's logger. */
 export type WriterLine = { level: 'warn' | 'error'; message: string }
-/** `ready` or `damaged`, with log messages before; then the answers of one batch at a time. */
-export type FromWriter = 'ready' | { damaged: string } | WriterLine | AnswersText
+/** `ready`, or why the database cannot be used, with log messages before; then the answers, batch by batch. */
+export type FromWriter = 'ready' | { damaged: string } | { unsupported: string } | WriterLine | AnswersText
 declare const answers: unique symbol
 export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText

@@ -38,6 +38,17 @@ const RUNNING: Statement = {
   name: 'running_turns',
   text: `SELECT ${TURN} FROM sessions s WHERE s.worker_id IS NOT NULL AND s.lease_until > ${at('$1')}`,
 }
+/** Counts the sessions that a claim without a limit takes. */
+export const COUNT_DUE: Statement = {
+  name: 'count_due',
+  text: `
+    WITH clock AS MATERIALIZED (SELECT ${at('$1')} AS now)
+    SELECT
+      (SELECT count(*) FROM sessions s WHERE ${QUEUED} AND s.saga <> 2)
+      + (SELECT count(*) FROM clock, sessions s
+         WHERE s.worker_id IS NOT NULL AND s.lease_until <= clock.now AND ${HAS_WORK} AND s.saga <> 2)
+      + (SELECT count(*) FROM clock, sessions s WHERE s.saga = 2 AND ${isFree('clock.now')}) AS due`,
+}
 /** The root in the link of a session. */
 const ROOT = `(SELECT l.root_id FROM links l WHERE l.org_key = s.org_key AND l.child_id = s.id)`
 /** A loose index scan over the principals; for each its roots, and its children with capacity. */
@@ -75,7 +86,7 @@ const POLL_BY_PRINCIPAL: Statement = {
 /** Extra rows, because concurrent claims may take some of those that were read. */
 const spareFor = (limit: number): number => limit + 16
 /** For the test of their plans. */
-export const CLAIM_QUERIES = { LOOK: POLL, RUNNING, LOOK_BY_PRINCIPAL: POLL_BY_PRINCIPAL }
+export const CLAIM_QUERIES = { LOOK: POLL, RUNNING, LOOK_BY_PRINCIPAL: POLL_BY_PRINCIPAL, COUNT_DUE }
 
 /** Whom sessions run for, within an organisation. */
 type Principal = { org_key: number; created_by: string }

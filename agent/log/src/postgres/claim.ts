@@ -71,7 +71,8 @@ export function createClaim(db: Database) {
 
   async function claimOnce(wanted: Wanted): Promise<Claimed> {
     const { toRollBack, chosen, cut } = await look(wanted)
-    const order = [...toRollBack, ...chosen.map(each => each.id)]
+    // A session with a saga to roll back may have work as well: one lease covers both.
+    const order = [...new Set([...toRollBack, ...chosen.map(each => each.id)])]
     if (order.length === 0) return { rows: [], held: false, cut }
     const taken = new Map((await takeChosen(wanted, toRollBack, chosen)).map(row => [String(row['id']), row]))
     const rows = order.flatMap(id => {

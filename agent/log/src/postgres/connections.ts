@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
 import type { PostgresAddress } from './address.ts'
-import { asStoreFailure, isLost } from './failures.ts'
+import { asStoreFailure, isLost, isStale } from './failures.ts'
 import { UnsafeServer } from './unsafe-server.ts'
 
 export type Value = string | number | boolean | null | readonly (string | number | null)[]
@@ -86,15 +86,16 @@ async function refuseUnsafe(client: Client, shown: string): Promise<void> {
     )
 }
 
-/** A connection outside the pool. `writes`: statements may be pipelined. */
+/** A connection outside the pool. `writes`: statements may be pipelined. `queryMs` 0: no timeout. */
 export async function openClient(
   address: PostgresAddress,
   kind: 'writes' | 'plain',
   ended: (client: Client) => void,
-  { mustBeSafe = kind === 'writes' } = {},
+  { mustBeSafe = kind === 'writes', queryMs = QUERY_MS } = {},
 ): Promise<Client> {
   const client = new Client({
     ...baseConfig(address),
+    query_timeout: queryMs,
     ...(kind === 'writes' && { pipeline: true }),
   } as ClientConfig)
   let isOpen = false
@@ -142,20 +143,43 @@ export function openPool(address: PostgresAddress, report: Report): Database {
   pool.on('connect', client => void client.on('error', () => undefined))
   // An idle connection was lost; the pool opens another when needed.
   pool.on('error', error => report('warn', 'lost a connection to the database', { error: error.message }))
-  const ask = async (
-    client: Pool | PoolClient,
-    statement: Statement,
-    values: readonly Value[],
-  ): Promise<Rows> => {
+  const ask = async (client: PoolClient, statement: Statement, values: readonly Value[]): Promise<Rows> => {
     const { rows }: QueryResult<Rows[number]> = await client.query(bound(statement, values))
     return rows
   }
+
+  /** A connection for one use. It is closed if it is lost or stale, or if `use` calls `discard`. */
+  async function borrow<T>(use: (client: PoolClient, discard: () => void) => Promise<T>): Promise<T> {
+    const client = await pool.connect()
+    let isUnusable = false
+    const discard = (): void => void (isUnusable = true)
+    try {
+      return await use(client, discard)
+    } catch (error) {
+      if (isLost(error)) discard()
+      throw error
+    } finally {
+      client.release(isUnusable)
+    }
+  }
+
+  /** Repeats what a stale connection has refused: nothing of it was executed. Each may be stale once. */
+  async function onFresh<T>(use: () => Promise<T>): Promise<T> {
+    for (let left = address.pool; ; left -= 1) {
+      try {
+        return await use()
+      } catch (error) {
+        if (!isStale(error) || left === 0) throw error
+      }
+    }
+  }
+
   return {
     async query(statement, values, { repeatable = false } = {}) {
       const until = performance.now() + MAX_WAIT_MS
       for (let wait = 25; ; wait *= 2) {
         try {
-          return await ask(pool, statement, values)
+          return await onFresh(() => borrow(client => ask(client, statement, values)))
         } catch (error) {
           if (!repeatable || !isLost(error) || performance.now() + wait > until)
             throw asStoreFailure(statement.name, error)
@@ -163,29 +187,20 @@ export function openPool(address: PostgresAddress, report: Report): Database {
         }
       }
     },
-    async transaction(what, run, begin = 'BEGIN') {
-      const client = await pool
-        .connect()
-        .catch((error: unknown) => Promise.reject(asStoreFailure(what, error)))
-      let broken = true
-      try {
-        await client.query(begin)
-        const result = await run((statement, values = []) => ask(client, statement, values))
-        await client.query('COMMIT')
-        broken = false
-        return result
-      } catch (error) {
-        broken =
-          isLost(error) ||
-          (await client.query('ROLLBACK').then(
-            () => false,
-            () => true,
-          ))
-        throw asStoreFailure(what, error)
-      } finally {
-        client.release(broken)
-      }
-    },
+    transaction: (what, run, begin = 'BEGIN') =>
+      onFresh(() =>
+        borrow(async (client, discard) => {
+          try {
+            await client.query(begin)
+            const result = await run((statement, values = []) => ask(client, statement, values))
+            await client.query('COMMIT')
+            return result
+          } catch (error) {
+            if (!isLost(error)) await client.query('ROLLBACK').catch(discard)
+            throw error
+          }
+        }),
+      ).catch((error: unknown) => Promise.reject(asStoreFailure(what, error))),
     close: () => pool.end(),
   }
 }

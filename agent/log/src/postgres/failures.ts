@@ -10,9 +10,19 @@ const stateOf = (error: unknown): string | null =>
 /** The server ends the connection with these: shutdown, crash, startup, idle timeouts. */
 const ENDS_SESSION = new Set(['57P01', '57P02', '57P03', '57P04', '57P05', '25P03', '25P04'])
 
-/** The connection is lost or was never established: no further response can be attributed to a request. */
+/**
+ * A newer program has added a column to a table that a prepared statement reads completely. The statement did
+ * not run, and this connection cannot run it again.
+ */
+export const isStale = (error: unknown): boolean =>
+  stateOf(error) === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery'
+
+/**
+ * The connection is lost, stale or was never established: no further response can be attributed to a request.
+ */
 export function isLost(error: unknown): boolean {
   const state = stateOf(error)
+  if (isStale(error)) return true
   if (state !== null) return ENDS_SESSION.has(state) || state.startsWith('08')
   const { code, message } = asError(error) as NodeJS.ErrnoException
   return (

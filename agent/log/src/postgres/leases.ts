@@ -9,6 +9,7 @@ import type { Claim } from '../session.ts'
 import type { Link } from '../resources/links/link.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { createClaim } from './claim.ts'
+import { COUNT_DUE } from './claim-queries.ts'
 import { at } from './database-now.ts'
 import { readLinks } from '../resources/links/postgres.ts'
 import { toStored } from './session-sql.ts'
@@ -43,7 +44,7 @@ export function createLeases(
   db: Database,
   now: (() => number) | null,
   { freed, lookAgain }: Pick<Watchers, 'freed' | 'lookAgain'>,
-): Pick<LeaseStore, 'claim' | 'renew' | 'release'> {
+): Pick<LeaseStore, 'claim' | 'renew' | 'release' | 'countDue'> {
   const toClaim = (row: Rows[number], runnerId: string, links: ReadonlyMap<string, Link>): Claim => {
     const session = toStored(row)
     return {
@@ -82,6 +83,11 @@ export function createLeases(
     async release(sessionId, { worker_id, epoch }) {
       const [row] = await db.query(RELEASE, [sessionId, worker_id, epoch], { repeatable: true })
       if (row !== undefined && hasWork(toStored(row))) freed()
+    },
+
+    async countDue() {
+      const [row] = await db.query(COUNT_DUE, [now?.() ?? null], { repeatable: true })
+      return Number(row?.['due'])
     },
   }
 }

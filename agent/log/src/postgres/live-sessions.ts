@@ -77,7 +77,9 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
       return readers.add(sessionId, onChange)
     },
     async read(sessionId, after, limit, types) {
-      const cached = newest.read(sessionId, after, limit, types)
+      // A commit that the cache lacks may be the reader's own, which it must find.
+      const isBehind = (newest.head(sessionId) ?? 0) < (wanted.get(sessionId) ?? 0)
+      const cached = isBehind ? null : newest.read(sessionId, after, limit, types)
       // An apparent end of the log is read again: another process may have written, and its notification may
       // still be on the way.
       return cached !== null && cached.length > 0 ? cached : readEvents(sessionId, after, limit, types)

@@ -17,6 +17,7 @@ import {
   type Stretch,
 } from '../resources/search/index-log.ts'
 import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../resources/search/row.ts'
+import type { ShapeState } from '../resources/search/shape.ts'
 import { parseWanted, type Wanted } from '../resources/search/words.ts'
 import { sortedPage } from '../engine/listing.ts'
 import { afterCursor, orderBy, parsePageCursor, sessionConditions } from '../engine/session-query.ts'
@@ -43,17 +44,24 @@ const BEHIND_OF: Statement = {
 const BEGIN: Statement = {
   name: 'search_begin',
   text: `
-    INSERT INTO search_progress (org_key, session_key, through)
-    SELECT org_key, key, $2 FROM directory WHERE kind = 'session' AND id = $1
+    INSERT INTO search_progress (org_key, session_key, through, shape)
+    SELECT org_key, key, $2, $3 FROM directory WHERE kind = 'session' AND id = $1
     ON CONFLICT DO NOTHING
     RETURNING org_key, session_key`,
 }
 const MOVE: Statement = {
   name: 'search_move',
   text: `
-    UPDATE search_progress SET through = $2
+    UPDATE search_progress SET through = $2, shape = $4
     WHERE (org_key, session_key) = ${keyOf('$1')} AND through = $3
     RETURNING org_key, session_key`,
+}
+const SHAPES: Statement = {
+  name: 'search_shapes',
+  text: `
+    SELECT d.id, p.shape
+    FROM directory d JOIN search_progress p ON p.org_key = d.org_key AND p.session_key = d.key
+    WHERE d.kind = 'session' AND d.id = ANY($1::text[]) AND p.shape IS NOT NULL`,
 }
 const EXTEND: Statement = {
   name: 'search_extend',
@@ -97,6 +105,7 @@ const usageBy = (column: string): Statement => ({
       sum(unpriced_calls)::bigint AS unpriced_calls
     FROM search_usage
     WHERE org_key = ${orgNamed('$1')} AND day >= $2 AND day < $3
+      AND ($4::text IS NULL OR created_by = $4)
     GROUP BY day, ${column}
     ORDER BY day, ${column} COLLATE "C"`,
 })
@@ -106,10 +115,16 @@ const USAGE = { agent: usageBy('agent'), user: usageBy('created_by'), model: usa
 const queryOf = ({ words, prefix }: Wanted): string =>
   [...words.map(word => `'${word}'`), ...(prefix === null ? [] : [`'${prefix}':*`])].join(' & ')
 
-const addStretch = (db: Database, { session_id, after, through, texts, usage }: Stretch): Promise<boolean> =>
+const addStretch = (
+  db: Database,
+  { session_id, after, through, texts, usage, shape }: Stretch,
+): Promise<boolean> =>
   db.transaction('indexing', async ask => {
+    const state = JSON.stringify(shape)
     const [moved] =
-      after === null ? await ask(BEGIN, [session_id, through]) : await ask(MOVE, [session_id, through, after])
+      after === null
+        ? await ask(BEGIN, [session_id, through, state])
+        : await ask(MOVE, [session_id, through, after, state])
     if (moved === undefined) return false
     const [org, key] = [Number(moved['org_key']), Number(moved['session_key'])]
     for (let from = 0; from < texts.length; from += BLOCK) {
@@ -134,6 +149,19 @@ const addStretch = (db: Database, { session_id, after, through, texts, usage }: 
     return true
   })
 
+type AskRepeatable = (statement: Statement, values: readonly Value[]) => Promise<Rows>
+
+/** Reads the shapes of sessions by their ids. */
+const shapeReader =
+  (ask: AskRepeatable) =>
+  async (ids: readonly string[]): Promise<Map<string, ShapeState>> =>
+    new Map(
+      (await ask(SHAPES, [[...ids]])).map(({ id, shape }) => [
+        String(id),
+        JSON.parse(String(shape)) as ShapeState,
+      ]),
+    )
+
 type Options = {
   db: Database
   logs: { read: EventStore['read']; getSession: SessionStore['get'] }
@@ -149,7 +177,8 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
   const listing = createListings('search')
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
-  const target: IndexTarget = { add: stretch => addStretch(db, stretch) }
+  const shapes = shapeReader(ask)
+  const target: IndexTarget = { add: stretch => addStretch(db, stretch), shapes }
   const askBehind = async (): Promise<Behind[]> => (await ask(BEHIND, [])) as Behind[]
 
   async function index(ids: readonly string[] | null): Promise<void> {
@@ -216,8 +245,9 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
       )
       return { found: found.filter(each => each !== null), next_cursor }
     },
-    usage: async ({ org_id, since, until, by }: UsageQuery) =>
-      (await ask(USAGE[by], [org_id, since, until])) as UsageRow[],
+    usage: async ({ org_id, created_by, since, until, by }: UsageQuery) =>
+      (await ask(USAGE[by], [org_id, since, until, created_by ?? null])) as UsageRow[],
+    shapes,
     behind: async () => countBehind(logs, await askBehind()),
     close: () => stopFollowing(),
   }

@@ -59,9 +59,12 @@ const CLOCK: Statement = {
   text: `SELECT ${DATABASE_NOW} AS now`,
 }
 
-/** Migrates the schema. Throws if the server's settings do not make commits durable. */
+/**
+ * Migrates the schema. Throws if the server's settings do not make commits durable. A migration of a large
+ * table, or of another process that is waited for, may take any time.
+ */
 async function prepareSchema(address: PostgresAddress, readOnly: boolean): Promise<void> {
-  const client = await openClient(address, 'plain', () => undefined, { mustBeSafe: !readOnly })
+  const client = await openClient(address, 'plain', () => undefined, { mustBeSafe: !readOnly, queryMs: 0 })
   try {
     await migrate(client, address.schema, { mayWrite: !readOnly })
   } finally {

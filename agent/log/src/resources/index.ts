@@ -4,7 +4,7 @@
  */
 import type { AnyChange, Resource, ResourceCheck, Sync } from '../engine/resource.ts'
 import type { Redact } from '../engine/redact.ts'
-import type { AccountStore } from './accounts/row.ts'
+import { accountChanges, type AccountStore, type AnswerChange } from './accounts/row.ts'
 import { accountsOnPostgres } from './accounts/postgres.ts'
 import { accountsOnSqlite } from './accounts/sqlite.ts'
 import { artifactsOnPostgres } from './artifacts/postgres.ts'
@@ -42,16 +42,20 @@ import { linkCheck } from './links/check.ts'
 import { linksOnPostgres } from './links/postgres.ts'
 import { type LinkChange, linkChanges, type LinkReads } from './links/row.ts'
 import { linksOnSqlite } from './links/sqlite.ts'
+import { marks, type MarkStore } from './marks/row.ts'
+import { mcpAccounts, type McpAccountStore } from './mcp-accounts/row.ts'
 import { missionsOnPostgres } from './missions/postgres.ts'
 import { type MissionChange, missionChanges, type MissionReads } from './missions/row.ts'
 import { missionsOnSqlite } from './missions/sqlite.ts'
 import { notifications, type NotificationStore } from './notifications/row.ts'
+import { push, type PushStore } from './push/row.ts'
 import { researchOnPostgres } from './research/postgres.ts'
 import { type ResearchChange, researchChanges, type ResearchReads } from './research/row.ts'
 import { researchOnSqlite } from './research/sqlite.ts'
 import { schedulesOnPostgres } from './schedules/postgres.ts'
 import { type ScheduleChange, scheduleChanges, type ScheduleReads } from './schedules/row.ts'
 import { schedulesOnSqlite } from './schedules/sqlite.ts'
+import { settings, type SettingStore } from './settings/row.ts'
 import { taskCheck } from './tasks/check.ts'
 import { tasksOnPostgres } from './tasks/postgres.ts'
 import { type TaskChange, taskChanges, type TaskReads } from './tasks/row.ts'
@@ -163,7 +167,27 @@ export const RESOURCES = {
     changes: {},
     ...notifications,
   }),
-  accounts: row<never, object, never, AccountStore>({
+  push: row<never, object, never, PushStore>({
+    tables: { push_keys: 'organisation', push_subscriptions: 'organisation' },
+    changes: {},
+    ...push,
+  }),
+  marks: row<never, object, never, MarkStore>({
+    tables: { marks: 'organisation' },
+    changes: {},
+    ...marks,
+  }),
+  mcpAccounts: row<never, object, never, McpAccountStore>({
+    tables: { mcp_accounts: 'organisation', mcp_pending_logins: 'organisation' },
+    changes: {},
+    ...mcpAccounts,
+  }),
+  settings: row<never, object, never, SettingStore>({
+    tables: { settings: 'organisation', session_agents: 'organisation' },
+    changes: {},
+    ...settings,
+  }),
+  accounts: row<AnswerChange, object, AnswerChange, AccountStore>({
     tables: {
       organisations: 'directory',
       users: 'directory',
@@ -173,7 +197,7 @@ export const RESOURCES = {
       share_links: 'directory',
       idempotent_answers: 'organisation',
     },
-    changes: {},
+    changes: accountChanges,
     sqlite: accountsOnSqlite,
     postgres: accountsOnPostgres,
   }),

@@ -14,6 +14,14 @@ export const TURN = `
       END AS root_id`
 
 const LEASED = 'sessions s INDEXED BY sessions_leased WHERE s.worker_id IS NOT NULL'
+/** Counts the sessions that a claim without a limit takes; `:at` is the time of leases. */
+export const COUNT_DUE = `
+  SELECT
+    (SELECT count(*) FROM sessions s INDEXED BY sessions_queued WHERE ${QUEUED} AND s.saga <> 2)
+    + (SELECT count(*) FROM ${LEASED} AND s.lease_until <= :at AND s.status = 'active'
+        AND s.wake_id > s.cursor AND s.saga <> 2)
+    + (SELECT count(*) FROM sessions INDEXED BY sessions_to_roll_back
+        WHERE saga = 2 AND (worker_id IS NULL OR lease_until <= :at)) AS due`
 
 export function prepareClaimSql(db: Db) {
   const queued = `SELECT ${TURN} FROM sessions s INDEXED BY sessions_queued WHERE ${QUEUED}`

@@ -45,7 +45,8 @@ export function claim(
   const { at, limit, rules = NO_RULES } = request
   const toRollBack = sql.claims.toRollBack.all(at, limit).map(({ id }) => String(id))
   const chosen = choose(sql.claims, at, limit - toRollBack.length, new Set(toRollBack), rules, principals)
-  return [...toRollBack, ...chosen].flatMap(id => {
+  // A session with a saga to roll back may have work as well: one lease covers both.
+  return [...new Set([...toRollBack, ...chosen])].flatMap(id => {
     const before = sessions.load(id, at)
     if (before === null) return []
     const row = {

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import { migrate, readMigrations, refuseOther, schemaVersion } from './migrate.ts'
 import { openDb } from './adapter.ts'
 
-const first = { version: 1, name: '0001_first.sql', sql: 'CREATE TABLE a (x INTEGER)' }
+const first = { version: 1, name: '0001_first.sql', sql: 'CREATE TABLE a (x INTEGER)', oldestProgram: 1 }
 const second = {
   version: 2,
   name: '0002_second.sql',
   sql: 'ALTER TABLE a ADD COLUMN y INTEGER; CREATE TABLE b (x INTEGER)',
+  oldestProgram: 2,
 }
 const tables = (db: ReturnType<typeof openDb>) =>
   db
@@ -22,12 +23,12 @@ test('each migration is applied once, in order, and recorded', () => {
   migrate(db, [first, second], 7)
   expect(
     db
-      .prepare('SELECT version, name, applied_at FROM schema_migrations')
+      .prepare('SELECT * FROM schema_migrations')
       .all()
       .map(row => ({ ...row })),
   ).toEqual([
-    { version: 1, name: first.name, applied_at: 5 },
-    { version: 2, name: second.name, applied_at: 6 },
+    { version: 1, name: first.name, applied_at: 5, oldest_program: 1 },
+    { version: 2, name: second.name, applied_at: 6, oldest_program: 2 },
   ])
   expect(schemaVersion(db)).toBe(2)
 })
@@ -44,7 +45,7 @@ test('a failed migration is rolled back, and earlier ones are kept', () => {
 test('a newer database is rejected and left unchanged', () => {
   const db = openDb(':memory:')
   migrate(db, [first, second], 0)
-  expect(() => refuseOther(db, [first])).toThrow('schema version 2, this program knows up to 1')
+  expect(() => refuseOther(db, [first])).toThrow('schema version 2 and needs a program that knows version 2')
 })
 
 test('the migrations are numbered from 1 without a gap, and result in the golden schema', async () => {
@@ -65,6 +66,7 @@ test('a store of the older numbering is rejected and left unchanged', () => {
     version: at + 1,
     name: `${String(at + 1).padStart(4, '0')}_older.sql`,
     sql: at === 0 ? 'CREATE TABLE sessions (key INTEGER PRIMARY KEY)' : 'SELECT 1',
+    oldestProgram: 1,
   }))
   migrate(db, older, 0)
   expect(() => migrate(db, readMigrations(), 1)).toThrow(

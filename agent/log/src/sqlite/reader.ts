@@ -7,6 +7,7 @@ import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from '../en
 import type { SessionQuery, SessionRow } from '../session.ts'
 import type { LostIds, Snapshot, StoredEvent } from '../store.ts'
 import type { Db, Statement } from './adapter.ts'
+import { COUNT_DUE } from './claim-sql.ts'
 import { namedValues, used } from './named-values.ts'
 import { parsePositions } from './positions.ts'
 import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
@@ -46,6 +47,7 @@ export function createReader(db: Db) {
   const retired = db.prepare(`
     SELECT id FROM sessions
     WHERE (org_key, key) IN ${KEYS_OF} AND status = 'archived' AND worker_id IS NULL AND saga <> 2`)
+  const due = db.prepare(COUNT_DUE)
   const lost = db.prepare(`
     SELECT after_id, last_id
     FROM lost_ids
@@ -109,6 +111,8 @@ export function createReader(db: Db) {
 
     findRetired: (ids: readonly string[]): string[] =>
       retired.all({ ids: JSON.stringify(ids) }).map(({ id }) => String(id)),
+
+    countDue: (at: number): number => Number(due.get({ at })?.['due']),
 
     listSessions(query: SessionQuery, now: number): { sessions: SessionRow[]; next_cursor: string | null } {
       const { sort = 'created' } = query

@@ -8,9 +8,15 @@ type Reads = {
   events: Omit<EventStore, 'watch' | 'pruneDeltas'>
   readSnapshot: SnapshotStore['read']
   leaseOf: LeaseStore['get']
+  countDue: LeaseStore['countDue']
 }
 
-export const createReads = (reader: Reader, { read }: Pick<Watchers, 'read'>, now: () => number): Reads => ({
+export const createReads = (
+  reader: Reader,
+  { read }: Pick<Watchers, 'read'>,
+  now: () => number,
+  leaseClock: () => number,
+): Reads => ({
   sessions: {
     get: async id => reader.getSession(id, now()),
     getMany: async ids => reader.getSessions(ids, now()),
@@ -34,4 +40,5 @@ export const createReads = (reader: Reader, { read }: Pick<Watchers, 'read'>, no
   },
   readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),
   leaseOf: async sessionId => reader.leaseOf(sessionId),
+  countDue: async () => reader.countDue(leaseClock()),
 })

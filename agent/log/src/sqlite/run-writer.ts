@@ -6,6 +6,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { createBatchWriter, type Transactional } from './batch-writer.ts'
 import { keepMark } from './keep-mark.ts'
 import { openWriter } from './open-writer.ts'
+import { UnsupportedSchema } from '../engine/migrations.ts'
 import { DamagedStore } from './refuse-damaged.ts'
 import type { Db } from './adapter.ts'
 import {
@@ -25,7 +26,8 @@ const MAX_BATCH = 256
 
 /**
  * Opens the database and answers the requests that arrive on `port`, until one of them is `close`. An error
- * ends the thread, except that a damaged database is reported to the other end.
+ * ends the thread, except that a damaged database, or one with an unsupported schema, is reported to the
+ * other end.
  */
 export function runWriter(port: MessagePort, start: WriterStart): void {
   const send = (message: FromWriter): void => port.postMessage(message)
@@ -33,8 +35,9 @@ export function runWriter(port: MessagePort, start: WriterStart): void {
   try {
     serve(openWriter(start, tell), { port, start, send, tell })
   } catch (error) {
-    if (!(error instanceof DamagedStore)) throw error
-    send({ damaged: error.message })
+    if (error instanceof DamagedStore) send({ damaged: error.message })
+    else if (error instanceof UnsupportedSchema) send({ unsupported: error.message })
+    else throw error
     port.close()
   }
 }

@@ -97,7 +97,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     let closing: Promise<void> | null = null
 
     const writes = createWrites(ask, redact, now)
-    const reads = createReads(createReader(db), watchers, now)
+    const reads = createReads(createReader(db), watchers, now, leaseClock)
 
     return {
       ...stores,
@@ -105,7 +105,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       sessions: { ...reads.sessions, create: writes.createSession, watch: watchers.watchSessions },
       events: { ...reads.events, watch: watchers.watch, pruneDeltas: writes.pruneDeltas },
       snapshots: { read: reads.readSnapshot, save: writes.saveSnapshot },
-      leases: { ...createLeases(ask, leaseClock), get: reads.leaseOf, watch: watchers.watchWork },
+      leases: {
+        ...createLeases(ask, leaseClock),
+        get: reads.leaseOf,
+        countDue: reads.countDue,
+        watch: watchers.watchWork,
+      },
       inbox: { ...stores.inbox, watch: watchers.watchInbox },
       search,
       probe: writes.probe,

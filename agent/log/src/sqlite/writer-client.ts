@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { AppError, checkedState } from '@cairn/protocol'
 import { moduleBeside } from '@cairn/tooling/beside'
 import { toInboxItem } from '../resources/inbox/stored-item.ts'
+import { UnsupportedSchema } from '../engine/migrations.ts'
 import { DamagedStore } from './refuse-damaged.ts'
 import { CommitRefused } from '../refusals.ts'
 import { toSessionRow } from '../engine/session-rows.ts'
@@ -108,7 +109,7 @@ export async function startWriter(
   }
 }
 
-/** Resolves when the thread has opened the database; rejects with DamagedStore if it cannot. */
+/** Resolves when the thread has opened the database; rejects with DamagedStore or UnsupportedSchema if not. */
 const untilReady = (worker: WriterThread, report: WriterListeners['report']): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     worker.once('error', reject)
@@ -119,6 +120,8 @@ const untilReady = (worker: WriterThread, report: WriterListeners['report']): Pr
         resolve()
       } else if (typeof message === 'object' && 'damaged' in message)
         reject(new DamagedStore(message.damaged))
+      else if (typeof message === 'object' && 'unsupported' in message)
+        reject(new UnsupportedSchema(message.unsupported))
     })
     worker.on('message', (message: FromWriter) => {
       if (typeof message === 'object' && 'level' in message) report(message.level, message.message)

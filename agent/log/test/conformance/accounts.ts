@@ -1,8 +1,8 @@
 /** Organisations, users, service accounts and their logins. */
 import { expect, test } from 'vitest'
-import type { LogStore } from '@cairn/log'
+import type { Commit, LogStore } from '@cairn/log'
 import type { Bench } from './bench.ts'
-import { newSession } from './fixture.ts'
+import { newSession, refused, say } from './fixture.ts'
 
 const DAY = 24 * 3600 * 1000
 const firstAdmin = (store: LogStore, id = 'u1') =>
@@ -175,6 +175,64 @@ export function defineAccounts({ open }: Bench): void {
       status: 202,
       body: '{}',
     })
+  })
+
+  /** A message whose commit stores the answer to its request. */
+  const messageWith = (key: string, body_sha256: string): Commit => ({
+    session_id: 's',
+    events: [say('m')],
+    rows: [
+      {
+        do: 'request.answer',
+        request: { principal_id: OWN.principal_id, key, body_sha256, status: 202 },
+        members: { session_id: 's' },
+      },
+    ],
+  })
+
+  test('the answer to a request is stored with its event, once, and expires after a day', async () => {
+    const { store, clock } = await open()
+    await store.sessions.create(newSession('s'))
+    const { accounts } = store
+    expect(await accounts.findIdempotent(OWN)).toBeNull()
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 5 }, () => store.commit(messageWith(OWN.key, 'body'))),
+    )
+    expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const attempt of attempts)
+      if (attempt.status === 'rejected') expect(attempt.reason).toMatchObject({ refusal: 'request_answered' })
+    expect(await store.events.read('s', 0, 10)).toHaveLength(1)
+    const answer = { body_sha256: 'body', status: 202, body: '{"event_id":1,"session_id":"s"}' }
+    expect(await accounts.findIdempotent(OWN)).toEqual(answer)
+    expect(await accounts.beginIdempotent(OWN, 'body')).toEqual(answer)
+    expect(await accounts.findIdempotent(OTHER)).toBeNull()
+    clock.advance(DAY - 1)
+    await refused(store, messageWith(OWN.key, 'else'), 'request_answered')
+    clock.advance(1)
+    expect(await accounts.findIdempotent(OWN)).toBeNull()
+    await store.commit(messageWith(OWN.key, 'else'))
+    expect(await accounts.findIdempotent(OWN)).toEqual({
+      body_sha256: 'else',
+      status: 202,
+      body: '{"event_id":2,"session_id":"s"}',
+    })
+  })
+
+  test('an answer is not stored while another request holds the key, until it is abandoned', async () => {
+    const { store, clock } = await open()
+    await store.sessions.create(newSession('s'))
+    const { accounts } = store
+    await accounts.beginIdempotent(OWN, 'body')
+    const held = { body_sha256: 'body', status: null, body: null }
+    expect(await accounts.findIdempotent(OWN)).toEqual(held)
+    clock.advance(59_000)
+    await refused(store, messageWith(OWN.key, 'body'), 'request_answered')
+    clock.advance(1000)
+    expect(await accounts.findIdempotent(OWN)).toEqual({ ...held, abandoned: true })
+    await refused(store, messageWith(OWN.key, 'else'), 'request_answered')
+    await store.commit(messageWith(OWN.key, 'body'))
+    expect(await accounts.findIdempotent(OWN)).toMatchObject({ status: 202 })
+    expect(await store.events.read('s', 0, 10)).toHaveLength(1)
   })
 
   test('all logins of a user but one are revoked together with the unused links', async () => {

@@ -108,6 +108,7 @@ export const response = (
     ...(usage.unpriced === true && { cost_unpriced_model: 'm' }),
     ...where,
   })
+export const request = (): EventDraft => turn('llm.request', { model: 'm', ...where })
 export const resume = (): EventDraft<'session.resume'> => lifecycle('session.resume', { source: 'message' })
 export const titled = (title: string, provisional = false): EventDraft =>
   titles('session.title_updated', { title, ...(provisional ? { provisional } : {}) })

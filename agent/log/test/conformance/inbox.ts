@@ -147,6 +147,39 @@ export function defineInbox({ open }: Bench): void {
     expect((await store.inbox.get('i'))?.status).toBe('pending')
   })
 
+  test('an acknowledgement is taken back, and no other answer is', async () => {
+    const { store } = await open()
+    await store.sessions.create(newSession('s'))
+    await raise(store, 's', { id: 'done', kind: 'task_complete' }, { id: 'gate', kind: 'governance_gate' })
+    const reopen = (id: string, session_id = 's'): Commit => ({
+      session_id,
+      events: [],
+      rows: [{ do: 'inbox.reopen', id }],
+    })
+    await refused(store, reopen('done'), 'already_answered')
+    await store.commit({
+      session_id: 's',
+      events: [],
+      rows: [
+        {
+          do: 'inbox.answer',
+          id: 'done',
+          decision: 'acknowledged',
+          status: 'acknowledged',
+          decided_by: { kind: 'user', id: 'ann' },
+        },
+      ],
+    })
+    await store.sessions.create(newSession('t'))
+    await refused(store, reopen('done', 't'), 'already_answered')
+    await store.commit(reopen('done'))
+    const item = await store.inbox.get('done')
+    expect(item).toMatchObject({ status: 'pending', decision: null, responded_at: null })
+    expect(item).not.toHaveProperty('decided_by_user_id')
+    await store.commit(answerItem('gate', 'approve'))
+    await refused(store, reopen('gate'), 'already_answered')
+  })
+
   test('an item is found by its tool call', async () => {
     const { store } = await open()
     await store.sessions.create(newSession('s'))

@@ -33,6 +33,26 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.leases.claim('w3', 10, 60_000)).toEqual([])
   })
 
+  test('countDue counts queued, abandoned and rolled-back sessions, each once', async () => {
+    const { store, clock } = await open()
+    const due = (): Promise<number> => store.leases.countDue()
+    for (const id of ['idle', 'queued', 'running', 'saga']) await store.sessions.create(newSession(id))
+    expect(await due()).toBe(0)
+    await store.commit({ session_id: 'running', events: [say('1')] })
+    expect(await store.leases.claim('w1', 10, 60_000)).toHaveLength(1)
+    expect(await due()).toBe(0)
+    await store.commit({ session_id: 'queued', events: [say('2')] })
+    // It has work and a saga to roll back.
+    await store.commit({ session_id: 'saga', events: [sagaStart('g'), say('3')] })
+    await store.commit({ session_id: 'saga', events: [pause(), resume()], revoke_lease: true })
+    expect(await due()).toBe(2)
+    // The runner dies: its lease expires.
+    clock.advance(60_001)
+    expect(await due()).toBe(3)
+    expect(await store.leases.claim('w2', 10, 60_000)).toHaveLength(3)
+    expect(await due()).toBe(0)
+  })
+
   test('a session with a saga to roll back is claimed first, in any status, until the saga is complete', async () => {
     const { store, clock } = await open()
     for (const id of ['work', 'saga']) await store.sessions.create(newSession(id))

@@ -82,6 +82,20 @@ export function defineNotifications({ open, sql }: Bench): void {
   const lease = async ({ channels }: LogStore, holder = 'one') =>
     (await channels.acquire(NOTIFICATIONS, 'deliver', holder, MINUTE)) ?? 0
 
+  test('Web Push covers what needs an answer in own sessions, from the first browser on', async () => {
+    const { store, clock } = await begin()
+    await choose(store, 'ann', { kinds: '[]' })
+    await choose(store, 'root', { scope: 'org' })
+    await raise(store, 'before')
+    clock.advance(1000)
+    for (const user of ['ann', 'root']) await store.push.subscribe(user, { id: 'b', sealed: 's' }, 5)
+    await raise(store, 'after')
+    await raise(store, 'news', { kind: 'task_complete' })
+    expect(await freshOf(store)).toEqual(['after ann push'])
+    await store.push.unsubscribe('ann', 'b')
+    expect(await freshOf(store)).toEqual([])
+  })
+
   test('a user gets no notification before they enable it, and then only for later items', async () => {
     const { store, clock } = await begin()
     expect(await store.notifications.settings('ann')).toBeNull()

@@ -7,7 +7,7 @@ import { SESSION_SORTS, type UsageGroup } from '@cairn/protocol'
 import { SEARCHED_AT_ONCE } from '../../src/engine/listing.ts'
 import { expect, test } from 'vitest'
 import type { Bench } from './bench.ts'
-import { called, complete, delta, newSession, response, say } from './fixture.ts'
+import { called, complete, delta, newSession, request, response, say } from './fixture.ts'
 
 async function find(store: LogStore, text: string, limit = 50): Promise<string[]> {
   const found: string[] = []
@@ -245,6 +245,38 @@ function defineWords({ open, kind }: Bench): void {
       [false, 'm', 2, 2, 0],
       [true, 'm', 1, 0, 1],
     ])
+    const own = { org_id: 'org_1', created_by: 'user_2', since: 0, until: day + 1, by: 'agent' } as const
+    expect((await store.search.usage(own)).map(row => [row.name, row.cost_usd])).toEqual([['assistant', 1]])
+  })
+
+  test('the shape of a session grows with its log, also over another open store', async () => {
+    const { store, place, clock } = await open()
+    const other = kind === 'shared' ? (await open({ place, clock })).store : store
+    const step = async (on: LogStore, ms: number, ...events: Parameters<LogStore['commit']>[0]['events']) => {
+      clock.advance(ms)
+      await on.commit({ session_id: 's-1', events })
+      await on.search.catchUp()
+      return (await on.search.shapes(['s-1', 's-none'])).get('s-1')
+    }
+    await store.sessions.create(newSession('s-1'))
+    await store.sessions.create(newSession('s-unseen'))
+    expect((await store.search.shapes(['s-1'])).size).toBe(0)
+    const first = await step(store, 0, say('go'), request())
+    expect(first).toMatchObject({ stretches: [], current: 'model', since: clock.now() })
+    await step(other, 300, called('c1', { path: 'b.txt' }))
+    const last = await step(store, 100, complete())
+    expect(last).toMatchObject({
+      stretches: [
+        ['model', 300],
+        ['tool', 100],
+      ],
+      current: null,
+      step: { tool: 'read_file', arguments: { path: 'b.txt' } },
+    })
+    // A log that is longer than one range is folded as a whole.
+    const pairs = Array.from({ length: 100 }, () => [request(), called('c2')]).flat()
+    await step(store, 0, ...pairs)
+    expect(await step(store, 50, complete())).toMatchObject({ stretches: [expect.anything(), ['tool', 150]] })
   })
 }
 

@@ -8,11 +8,14 @@ import { AgentConfig, ExpertConfig } from './agents.ts'
 import { BrowserConfig } from './browser.ts'
 import { DisclosureConfig, ChannelConfig } from './channels.ts'
 import { CodeConfig } from './code.ts'
+import { CompatConfig } from './compat.ts'
+import { EditingConfig } from './editing.ts'
 import { EgressConfig } from './governance.ts'
 import { mcpServers } from './mcp.ts'
 import { ProviderConfig, Rates } from './models.ts'
 import { modelName, name } from './names.ts'
 import { notificationsConfig } from './notifications.ts'
+import { OtelConfig } from './otel.ts'
 import { ResearchLevels } from './research.ts'
 import { SandboxConfig } from './sandbox.ts'
 import { SchedulesConfig } from './schedules.ts'
@@ -21,6 +24,7 @@ export * from './agents.ts'
 export * from './browser.ts'
 export * from './budget.ts'
 export * from './code.ts'
+export * from './editing.ts'
 export * from './governance.ts'
 export { McpServerConfig } from './mcp.ts'
 export * from './models.ts'
@@ -51,6 +55,7 @@ export const Config = z.strictObject({
     .transform(url => url.replace(/\/$/, ''))
     .optional()
     .describe('URL of the web UI; links in emails and notifications begin with it'),
+  otel: OtelConfig.optional().describe('absent: nothing is sent to OpenTelemetry'),
   disclosure: DisclosureConfig.prefault({}),
   channels: z
     .record(name, ChannelConfig)
@@ -62,10 +67,12 @@ export const Config = z.strictObject({
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   workspaces: z.string().min(1).optional().describe('a directory for workspaces, outside the data directory'),
   mcp_servers: mcpServers.default({}),
+  editing: EditingConfig.prefault({}),
   sandbox: SandboxConfig.prefault({}),
   browser: BrowserConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),
   code: CodeConfig.prefault({}),
+  compat: CompatConfig.prefault({}),
   research: ResearchLevels.prefault({}).describe(
     'branches without improvement until research is warned, redirected, ended',
   ),
@@ -92,16 +99,37 @@ export const Config = z.strictObject({
     .prefault({}),
   limits: z
     .strictObject({
-      llm_heartbeat_s: z.number().positive().default(15),
-      llm_stale_s: z.number().positive().default(180),
-      llm_stale_reasoning_s: z.number().positive().default(600),
+      llm_heartbeat_s: z
+        .number()
+        .positive()
+        .default(15)
+        .describe('seconds between the heartbeats that a silent model call records'),
+      llm_stale_s: z.number().positive().default(180).describe('silence after which a model call is retried'),
+      llm_stale_reasoning_s: z.number().positive().default(600).describe('the same for a reasoning model'),
       llm_call_s: z.number().positive().default(3600).describe('max duration of one model call'),
-      llm_retries: z.int().min(0).max(10).default(3),
-      delta_coalesce_ms: z.number().nonnegative().default(40),
-      delta_keep_s: z.number().nonnegative().default(600),
-      lease_s: z.number().positive().default(60),
-      tool_timeout_s: z.number().positive().default(180),
-      concurrent_turns: z.int().positive().default(50),
+      llm_retries: z.int().min(0).max(10).default(3).describe('retries of a failed model call'),
+      delta_coalesce_ms: z
+        .number()
+        .nonnegative()
+        .default(40)
+        .describe('time for which the chunks of an answer are collected into one event'),
+      delta_keep_s: z
+        .number()
+        .nonnegative()
+        .default(600)
+        .describe('seconds that the chunks of a finished answer are kept; 0: forever'),
+      lease_s: z
+        .number()
+        .positive()
+        .default(60)
+        .describe('seconds after which another runner claims the sessions of a dead one'),
+      tool_timeout_s: z.number().positive().default(180).describe('max duration of a tool call'),
+      input_wait_s: z
+        .number()
+        .positive()
+        .default(600)
+        .describe('time that a call of an MCP tool waits for the answer to a question of its server'),
+      concurrent_turns: z.int().positive().default(50).describe('max turns that one process runs at a time'),
       tree_parallel: z
         .int()
         .positive()
@@ -119,7 +147,11 @@ export const Config = z.strictObject({
         .max(1)
         .default(0.75)
         .describe('share of concurrent_turns that workers may use; at least one turn'),
-      requests_per_minute: z.int().positive().default(6000),
+      requests_per_minute: z
+        .int()
+        .positive()
+        .default(6000)
+        .describe('max requests of one user or service account per minute to one process'),
       streams_per_principal: z
         .int()
         .positive()
@@ -131,7 +163,11 @@ export const Config = z.strictObject({
         .default(60)
         .describe('idle time after which a delegated worker is reported in the log of its parent'),
       delegation_stale_tool_s: z.number().positive().default(180).describe('the same while it runs a tool'),
-      drain_s: z.number().nonnegative().default(20),
+      drain_s: z
+        .number()
+        .nonnegative()
+        .default(20)
+        .describe('seconds that running turns get to stop when the process is asked to end'),
       archive_grace_s: z
         .number()
         .positive()

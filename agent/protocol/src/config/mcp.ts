@@ -7,7 +7,7 @@ import { name, envName } from './names.ts'
  * Tools are named `mcp__<server>__<tool>`, with `_` for a dot, so a server name must end in a plain
  * character.
  */
-const mcpServerName = name
+export const mcpServerName = name
   .max(40)
   .regex(
     /^(?!.*[._]{2})(?!.*[._]$)/,
@@ -34,16 +34,53 @@ export const mcpServers = z
     }
   })
 
-const maxAnswerMb = z
+export const maxAnswerMb = z
   .number()
   .positive()
   .default(2)
   .describe('max size of one answer over HTTP, or of one line over stdio')
 
-const pin = z
+export const pin = z
   .record(z.string(), z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hexadecimal digits'))
   .optional()
   .describe('SHA-256 of each definition by tool name; other tools and definitions are skipped and logged')
+
+const oauth = z
+  .strictObject({
+    per: z
+      .enum(['user', 'shared'])
+      .default('user')
+      .describe('`user`: each person logs in; `shared`: an administrator logs in for the organisation'),
+    grant: z
+      .enum(['authorization_code', 'client_credentials', 'jwt_bearer'])
+      .default('authorization_code')
+      .describe('the last two are logins of the service itself and ask no person'),
+    scopes: z
+      .array(z.string())
+      .default([])
+      .describe('scopes to ask for; absent: those that the server names'),
+    client_id: z
+      .string()
+      .optional()
+      .describe('a client that was registered by hand; absent: registered as needed'),
+    client_secret_env: envName.optional(),
+    private_key_env: envName.optional().describe('variable with a PEM key, for `private_key_jwt`'),
+    algorithm: z.string().default('ES256').describe('signature algorithm of that key'),
+    assertion_env: envName.optional().describe('variable with the assertion of the grant `jwt_bearer`'),
+    issuer: z.string().optional().describe('the only authorization server that may see the client'),
+    client_metadata_url: z
+      .url()
+      .optional()
+      .describe('client id metadata document; absent: that of public_url'),
+    internal: z
+      .array(z.string())
+      .default([])
+      .describe('hosts of authorization servers that are not public, as in egress.internal'),
+  })
+  .refine(({ grant, client_id }) => grant === 'authorization_code' || client_id !== undefined, {
+    path: ['client_id'],
+    error: 'is required for a login of the service',
+  })
 
 export const McpServerConfig = z.union([
   z.strictObject({
@@ -76,6 +113,10 @@ export const McpServerConfig = z.union([
   z.strictObject({
     url: z.url(),
     headers_env: z.record(z.string(), envName).default({}),
+    auth: z
+      .strictObject({ oauth: oauth.prefault({}) })
+      .optional()
+      .describe('login at the server'),
     read_only: z.array(z.string()).default([]),
     pin,
     max_answer_mb: maxAnswerMb,

@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { emailAddress, SmtpServer } from './email.ts'
 
-/** `egress` uses the governance syntax and restricts webhook targets. */
+/** `egress` uses the governance syntax and restricts targets of webhooks and Web Push. */
 export const notificationsConfig = <E extends z.ZodType>(egress: E) =>
   z.strictObject({
     webhook: z.boolean().default(true).describe('whether users may register a webhook'),
+    push: z.boolean().default(true).describe('whether users may turn on Web Push in a browser'),
     egress,
     mail: z
       .strictObject({

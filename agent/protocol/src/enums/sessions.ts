@@ -24,6 +24,14 @@ export type SessionSort = (typeof SESSION_SORTS)[number]
 export const SEARCHED_TEXTS = ['message', 'answer', 'tool', 'title'] as const
 export type SearchedText = (typeof SEARCHED_TEXTS)[number]
 
+/** What the time of a session went to. */
+export const SHAPE_KINDS = ['model', 'tool', 'worker', 'browser', 'wait', 'failed'] as const
+export type ShapeKind = (typeof SHAPE_KINDS)[number]
+/** Stretches of a session, oldest first, each with its share of the whole. */
+export type SessionShape = [kind: ShapeKind, share: number][]
+/** The last tool call of a session, or the last text of its agent, both shortened. */
+export type LastStep = { tool: string; arguments: Record<string, unknown> } | { text: string }
+
 /** Grouping keys of usage totals. */
 export const USAGE_GROUPS = ['agent', 'user', 'model'] as const
 export type UsageGroup = (typeof USAGE_GROUPS)[number]

@@ -1,6 +1,7 @@
 /** The error table: code → HTTP status, title, and whether a retry can succeed. */
 export const ERRORS = {
   bad_request: { status: 400, title: 'Malformed request', retryable: false },
+  unsupported: { status: 400, title: 'Not supported', retryable: false },
   invalid_cursor: { status: 400, title: 'Invalid cursor', retryable: false },
   unauthenticated: { status: 401, title: 'Missing or invalid credentials', retryable: false },
   token_expired: { status: 401, title: 'The token has expired', retryable: false },
@@ -25,6 +26,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, title: 'Method not allowed', retryable: false },
   limit_reached: { status: 409, title: 'The limit is reached', retryable: false },
   wrong_state: { status: 409, title: 'Not possible in the current state', retryable: false },
+  version_conflict: { status: 409, title: 'Changed in the meantime', retryable: false },
   already_answered: { status: 409, title: 'Already answered', retryable: false },
   question_open: { status: 409, title: 'A question of the agent is pending', retryable: false },
   control_held: { status: 409, title: 'Another user controls this browser', retryable: false },
@@ -37,6 +39,11 @@ export const ERRORS = {
   shown_once: {
     status: 409,
     title: 'The response to this Idempotency-Key contained a secret that is shown only once',
+    retryable: false,
+  },
+  history_differs: {
+    status: 409,
+    title: 'The history of the client differs from the log',
     retryable: false,
   },
   not_what_was_shown: {

@@ -3,7 +3,15 @@ import { z } from 'zod'
 import { def } from './define.ts'
 import { join, quote, plural, secondsText, usageText, formatTokens, oneLine } from './event-text.ts'
 import { id, json, count, seconds, turnOptional, eventId } from './fields.ts'
-import { ChannelSource, Attachment, Image, AssistantMessage, Answer, LearnedFact } from './shapes.ts'
+import {
+  ChannelSource,
+  Attachment,
+  Image,
+  AssistantMessage,
+  Answer,
+  ImportStamp,
+  LearnedFact,
+} from './shapes.ts'
 
 /** Position of an event in its turn: one turn_id per user turn, iterations counted from 0 within it. */
 const turn = { turn_id: id, iteration_index: count }
@@ -49,9 +57,8 @@ export const CONVERSATION_EVENTS = {
         history: z
           .array(json)
           .optional()
-          .describe(
-            'for a fork: the conversation that it starts with; the model reads it instead of this message',
-          ),
+          .describe('for a fork or an import: a conversation; the model reads it instead of this message'),
+        imported: ImportStamp.optional().describe('for an import: where `history` comes from'),
         passes_over: z
           .array(id)
           .optional()
@@ -60,6 +67,7 @@ export const CONVERSATION_EVENTS = {
       wakes: true,
       starts_turn: true,
       aftermath: true,
+      shape: 'step',
       summary: d =>
         join(
           d.synthetic && `[${d.synthetic}]`,
@@ -91,6 +99,7 @@ export const CONVERSATION_EVENTS = {
           .describe('tools that the model server does not accept; stated when they change in a turn'),
       },
       worker: true,
+      shape: 'step',
       summary: d =>
         join(
           d.model,
@@ -173,6 +182,7 @@ export const CONVERSATION_EVENTS = {
       worker: true,
       arguments: true,
       reported: true,
+      shape: 'step',
       summary: d =>
         join(
           d.message.content !== '' && quote(d.message.content, 90),
@@ -195,6 +205,7 @@ export const CONVERSATION_EVENTS = {
         request_key: id.optional().describe('hash of the Idempotency-Key of a typed answer'),
       },
       wakes: true,
+      shape: 'halt',
       summary: d => d.responses.map(r => `${oneLine(r.question, 60)} → ${oneLine(r.answer, 60)}`).join('; '),
     },
   ),
@@ -238,6 +249,7 @@ export const CONVERSATION_EVENTS = {
         cost_usd: z.number().optional(),
       },
       worker: true,
+      shape: 'end',
       summary: d =>
         join(
           oneLine(d.recap),

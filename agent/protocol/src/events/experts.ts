@@ -95,7 +95,10 @@ export const EXPERT_EVENTS = {
   ),
   'user.feedback': def('feedback', 'experts', 'A user or judge rated an llm.response.', rating, {
     aftermath: true,
-    extra: takenBack,
+    extra: {
+      ...takenBack,
+      history_item: count.optional().describe('the rated message in `history` of an import, counted from 0'),
+    },
     summary: ratingText,
   }),
 } as const

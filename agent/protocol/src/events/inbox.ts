@@ -16,6 +16,7 @@ export const INBOX_EVENTS = {
       extra: { tool_call_id: id, questions: z.array(Question), context: z.string().optional() },
       asks: 'waits',
       worker: true,
+      shape: 'step',
       summary: d => d.questions.map(q => quote(q.prompt)).join('; '),
     },
   ),
@@ -26,6 +27,7 @@ export const INBOX_EVENTS = {
     {},
     {
       extra: {
+        item_id: id.optional().describe('the item of this action'),
         title: z.string(),
         instructions: z.string(),
         context: z.string(),
@@ -37,6 +39,7 @@ export const INBOX_EVENTS = {
       },
       channel: true,
       asks: 'waits',
+      shape: 'step',
       summary: d => join(d.title, d.action_type, d.target, oneLine(d.instructions, 100)),
     },
   ),
@@ -76,6 +79,7 @@ export const INBOX_EVENTS = {
     },
     {
       extra: {
+        item_id: id.optional().describe('the item that a person decides; absent for a repeated gate'),
         run_id: id.optional().describe('run of the coding agent that made the call'),
         repeats_tool_call_id: id
           .optional()
@@ -105,6 +109,7 @@ export const INBOX_EVENTS = {
       asks: 'goes_on',
       worker: true,
       arguments: true,
+      shape: 'step',
       summary: d =>
         join(
           `${d.tool_name} awaits a decision`,

@@ -13,9 +13,14 @@ export const LIFECYCLE_EVENTS = {
     'lifecycle',
     'A worker acquired the lease of the session and began processing; first event of every turn. The ' +
       'background review has review flags in place of the cursor.',
-    { worker_id: id, cursor: count },
     { worker_id: id, review_memory: z.boolean(), review_skills: z.boolean() },
+    { worker_id: id, cursor: count },
     {
+      extra: {
+        agent_version: count
+          .optional()
+          .describe('version of the agent with which the session began, if it was edited in the web UI'),
+      },
       starts_turn: true,
       summary: d =>
         'cursor' in d
@@ -32,6 +37,7 @@ export const LIFECYCLE_EVENTS = {
       extra: { reason: z.string().optional() },
       status: 'paused',
       saga: 'rolls_back',
+      shape: 'halt',
       summary: d => d.reason ?? '',
     },
   ),
@@ -46,6 +52,7 @@ export const LIFECYCLE_EVENTS = {
       status: 'active',
       starts_turn: true,
       aftermath: true,
+      shape: 'halt',
       summary: d => (d.source === undefined ? '' : `by ${d.source}`),
     },
   ),
@@ -60,6 +67,7 @@ export const LIFECYCLE_EVENTS = {
         worker_id: id.optional(),
       },
       status: 'completed',
+      shape: 'end',
       summary: d => d.reason.replaceAll('_', ' '),
     },
   ),
@@ -75,6 +83,7 @@ export const LIFECYCLE_EVENTS = {
       saga: 'rolls_back',
       alarm: true,
       trouble: 'note',
+      shape: 'step',
       summary: d =>
         join(d.reason, d.error_category, quote(d.error), d.retryable ? 'can be retried' : 'final'),
     },
@@ -88,6 +97,7 @@ export const LIFECYCLE_EVENTS = {
       channel: true,
       extra: { reason: z.string(), worker_id: id.optional() },
       saga: 'rolls_back',
+      shape: 'halt',
       summary: d => d.reason,
     },
   ),

@@ -52,6 +52,11 @@ export type Family = (typeof FAMILIES)[number]
 
 /** Facts that hold for every event of a type, regardless of its payload. All default to false or absent. */
 export type EventFacts = {
+  /**
+   * The part of the event in the shape of its session, which lists draw as a strip: a step begins or ends an
+   * activity, an end ends all but a wait for a person, a halt ends all.
+   */
+  shape?: 'step' | 'end' | 'halt'
   /** Messaging channels may show this event to their users. */
   channel?: true
   /**

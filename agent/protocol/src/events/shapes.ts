@@ -20,6 +20,24 @@ export const AssistantMessage = z.strictObject({
     .optional()
     .describe("the provider's own reasoning blocks, sent back verbatim on the next call"),
 })
+/** A message of an imported conversation, as the model reads it. */
+export const ImportedMessage = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), content: z.string() }),
+  AssistantMessage.omit({ reasoning_details: true }),
+  z.strictObject({ role: z.literal('tool'), tool_call_id: id, content: z.string() }),
+])
+export const ImportStamp = z.strictObject({
+  format: z.string(),
+  source_id: z.string().describe('the id of the conversation in its source'),
+  first: count.describe('position of the first message of this part in the conversation'),
+  sha256: z
+    .string()
+    .describe(
+      'hash of the conversation up to the end of this part: SHA-256 of the hash before and the message',
+    ),
+  tool_version: z.string().optional().describe('version of the program that wrote the source'),
+  parent_source_id: z.string().optional().describe('the conversation that started this one as a subagent'),
+})
 export const LearnedFact = z.strictObject({
   fact: z.string().describe('key of the server profile, as in models.catalog.<model>.server'),
   value: z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]),
@@ -78,6 +96,8 @@ export const Answer = z.strictObject({
 export type Rubric = z.output<typeof Rubric>
 export type ToolCallRef = z.output<typeof ToolCallRef>
 export type AssistantMessage = z.output<typeof AssistantMessage>
+export type ImportedMessage = z.output<typeof ImportedMessage>
+export type ImportStamp = z.output<typeof ImportStamp>
 export type ChannelSource = z.output<typeof ChannelSource>
 export type Attachment = z.output<typeof Attachment>
 export type Image = z.output<typeof Image>

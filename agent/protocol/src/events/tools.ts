@@ -26,10 +26,20 @@ export const TOOL_EVENTS = {
           .array(z.string())
           .optional()
           .describe('what was corrected in the arguments of the model, which did not match the schema'),
+        verdict: z
+          .enum(['ask', 'deny'])
+          .optional()
+          .describe(
+            'decision of the policy, if it did not allow the call: a person is asked, or it is denied',
+          ),
+        approves_tool_call_id: id
+          .optional()
+          .describe('the gated call that a person approved and this call repeats'),
       },
       worker: true,
       arguments: true,
       reported: true,
+      shape: 'step',
       summary: d =>
         `${d.name}(${oneLine(
           Object.entries(d.arguments)
@@ -62,6 +72,7 @@ export const TOOL_EVENTS = {
       },
       worker: true,
       reported: true,
+      shape: 'step',
       summary: toolResultText,
     },
   ),

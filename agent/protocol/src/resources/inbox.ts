@@ -27,7 +27,10 @@ export const InboxItem = z
     body: z.string().nullable(),
     payload: z.record(z.string(), z.unknown()).describe('the data of the event'),
     decision: z.string().nullable().describe('approve, reject, completed, answered or passed_over'),
-    read_at: timestamp.nullable(),
+    read_at: timestamp.nullable().describe('null for a user who marked the item as unread'),
+    snoozed_until: timestamp
+      .optional()
+      .describe('for the user who asks: until then, the item is not among what needs them'),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
     responded_at: timestamp.nullable(),

@@ -42,6 +42,10 @@ export const MissionDetail = MissionView.extend({
       explanation: z.string(),
       feedback: z.string(),
       parse_failed: z.boolean(),
+      response_event_id: z
+        .int()
+        .optional()
+        .describe('the graded answer in the log of the coordinator; absent in verdicts of older releases'),
       at: timestamp,
     }),
   ),

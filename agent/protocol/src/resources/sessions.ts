@@ -1,6 +1,6 @@
 /** Sessions in API responses. */
 import { z } from 'zod'
-import { SESSION_STATUSES, SESSION_STATES } from '../enums/sessions.ts'
+import { SESSION_STATUSES, SESSION_STATES, SHAPE_KINDS } from '../enums/sessions.ts'
 import { count, timestamp } from './fields.ts'
 
 export const SessionStatus = z.enum(SESSION_STATUSES)
@@ -9,6 +9,12 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 /** Derived by the server, so every view shows the same state. */
 export const SessionState = z.enum(SESSION_STATES)
 export type SessionState = z.infer<typeof SessionState>
+
+const Shape = z.array(z.tuple([z.enum(SHAPE_KINDS), z.number()])).max(64)
+const LastStep = z.union([
+  z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }),
+  z.object({ text: z.string() }),
+])
 
 export const Session = z
   .object({
@@ -43,6 +49,14 @@ export const Session = z
     created_by: z.string().describe('user or service account that created it'),
     created_at: timestamp,
     updated_at: timestamp,
+    shape: Shape.optional().describe(
+      'in lists that ask for it, and on Home: what its time went to, oldest first, as kinds and shares; a ' +
+        'few moments behind',
+    ),
+    last_step: LastStep.nullable()
+      .optional()
+      .describe('where shape is: its last tool call, or the last text of its agent; both shortened'),
+    pinned: z.literal(true).optional().describe('in lists that ask for pins: the reader pinned it'),
   })
   .meta({ id: 'Session' })
 export type Session = z.infer<typeof Session>

@@ -1,5 +1,5 @@
 import type { Session } from './sessions.ts'
 
-/** How many workers an idle session waits for; it resumes when they have ended. */
+/** How many workers still run below a session whose own turn has ended. Such a session is shown as running. */
 export const waitsFor = ({ state, open_children }: Pick<Session, 'state' | 'open_children'>): number =>
-  state === 'idle' ? open_children : 0
+  state === 'idle' || state === 'done' ? open_children : 0

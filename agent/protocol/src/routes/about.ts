@@ -12,7 +12,7 @@ export const ABOUT_ROUTES = {
     status: 200,
     answer: z.object({
       version: z.string(),
-      agents: z.array(z.object({ name: z.string(), model: z.string() })),
+      agents: z.array(z.object({ name: z.string(), model: z.string(), description: z.string().optional() })),
       models: z.array(z.string()).describe('models that config.model of a new session may name'),
       skills: z
         .array(z.object({ name: z.string(), description: z.string() }))

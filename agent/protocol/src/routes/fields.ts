@@ -30,3 +30,11 @@ export const QuestionResponses = z
   .max(10)
 
 export const onSession = { access: 'any', alias: true } as const
+
+export const PINS_FIRST = z
+  .enum(['first'])
+  .optional()
+  .describe(
+    'first: the sessions that you pinned have `pinned`. Without other filters than status and parent_id, ' +
+      'they come first, beyond the limit of the first page',
+  )

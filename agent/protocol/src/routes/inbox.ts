@@ -64,6 +64,8 @@ export const InboxResponse = z.union([
   }),
 ])
 
+const ownMark = { access: 'user', alias: false, status: 200, answer: InboxItem } as const
+
 export const INBOX_ITEM_ROUTES = {
   getInboxItem: {
     method: 'GET',
@@ -99,5 +101,37 @@ export const INBOX_ITEM_ROUTES = {
     ...onSession,
     status: 200,
     answer: InboxItem,
+  },
+  unackInboxItem: {
+    method: 'DELETE',
+    path: '/inbox/{item_id}/ack',
+    errors: ['already_answered', 'wrong_target'],
+    summary: 'Take back an acknowledgement: the item is pending again',
+    ...onSession,
+    status: 200,
+    answer: InboxItem,
+  },
+  unreadInboxItem: {
+    method: 'POST',
+    path: '/inbox/{item_id}/unread',
+    ...ownMark,
+    errors: ['already_answered', 'limit_reached'],
+    summary: 'Mark a pending item as unread, for yourself',
+  },
+  snoozeInboxItem: {
+    method: 'POST',
+    path: '/inbox/{item_id}/snooze',
+    ...ownMark,
+    errors: ['already_answered', 'limit_reached'],
+    summary: 'Hide a pending item from what needs you until a time, for yourself; the agent keeps waiting',
+    body: z.strictObject({
+      until: z.iso.datetime({ offset: true }).describe('at most 90 days from now'),
+    }),
+  },
+  unsnoozeInboxItem: {
+    method: 'DELETE',
+    path: '/inbox/{item_id}/snooze',
+    ...ownMark,
+    summary: 'End the snooze of an item',
   },
 } as const satisfies Record<string, Route>

@@ -10,13 +10,19 @@ import { ARTIFACT_ROUTES } from './artifacts.ts'
 import { AUTH_ROUTES } from './auth.ts'
 import { BROWSER_ROUTES } from './browser.ts'
 import { CHANNEL_ROUTES } from './channels.ts'
+import { HOME_ROUTES } from './home.ts'
+import { IMPORT_ROUTES } from './imports.ts'
 import { INBOX_ROUTES, INBOX_ITEM_ROUTES } from './inbox.ts'
+import { MCP_ACCOUNT_ROUTES } from './mcp-accounts.ts'
 import { MISSION_ROUTES } from './missions.ts'
 import { NOTIFICATION_ROUTES } from './notifications.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
 import { SEARCH_ROUTES } from './search.ts'
 import { SESSION_ROUTES } from './sessions.ts'
+import { SESSION_MARK_ROUTES } from './session-marks.ts'
+import { SETTING_ROUTES } from './settings.ts'
 import { SHARE_ROUTES } from './shares.ts'
+import { SPAN_ROUTES } from './spans.ts'
 import { STREAM_ROUTES } from './stream.ts'
 import { TASK_ROUTES } from './tasks.ts'
 import { WORKER_ROUTES } from './workers.ts'
@@ -26,10 +32,13 @@ import type { Route } from './route.ts'
 export { Cursor } from './fields.ts'
 export type { Access, Route } from './route.ts'
 export { InboxResponse } from './inbox.ts'
+export { ImportPart, MAX_IMPORT_BYTES } from './imports.ts'
 export { CreateSession, DefineOutcome, Feedback, ON_QUESTION, SendMessage } from './sessions.ts'
 
 export const ROUTES = {
+  ...HOME_ROUTES,
   ...SESSION_ROUTES,
+  ...SPAN_ROUTES,
   ...WORKER_ROUTES,
   ...TASK_ROUTES,
   ...MISSION_ROUTES,
@@ -47,6 +56,10 @@ export const ROUTES = {
   ...BROWSER_ROUTES,
   ...CHANNEL_ROUTES,
   ...NOTIFICATION_ROUTES,
+  ...MCP_ACCOUNT_ROUTES,
+  ...SETTING_ROUTES,
+  ...IMPORT_ROUTES,
+  ...SESSION_MARK_ROUTES,
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof ROUTES

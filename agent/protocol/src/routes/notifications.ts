@@ -4,7 +4,7 @@ import { emailAddress } from '../config/email.ts'
 import { INBOX_KINDS } from '../resources/index.ts'
 import type { Route } from './route.ts'
 
-const NOTICE_WAYS = ['webhook', 'mail'] as const
+const NOTICE_WAYS = ['webhook', 'mail', 'push'] as const
 
 const DAY_S = 24 * 60 * 60
 const choice = {
@@ -39,8 +39,16 @@ const NoticeSettingsView = z
     ...choice,
     webhook: z.object({ url: z.string() }).nullable(),
     mail: z.object({ address: z.string(), confirmed: z.boolean() }).nullable(),
+    push: z
+      .array(
+        z.object({
+          id: z.string().describe('the first 32 hexadecimal digits of the SHA-256 of the endpoint'),
+          created_at: z.string(),
+        }),
+      )
+      .describe('browsers that receive Web Push'),
     offers: z
-      .object({ webhook: z.boolean(), mail: z.boolean() })
+      .object({ webhook: z.boolean(), mail: z.boolean(), push: z.boolean() })
       .describe('methods that this server supports'),
     recent: z.array(NoticeView).describe('the newest notifications'),
   })
@@ -110,6 +118,38 @@ export const NOTIFICATION_ROUTES = {
     method: 'DELETE',
     path: '/notices/mail',
     summary: 'Remove the email address',
+    status: 204,
+  },
+  getPushKey: {
+    ...route,
+    method: 'GET',
+    path: '/notices/push/key',
+    errors: ['wrong_state'],
+    summary: 'Get the public key (VAPID) with which a browser subscribes to Web Push',
+    status: 200,
+    answer: z.object({ public_key: z.string().describe('base64url') }),
+  },
+  subscribePush: {
+    ...route,
+    method: 'POST',
+    path: '/notices/push',
+    errors: ['wrong_state', 'limit_reached'],
+    summary: 'Turn on Web Push for a browser: questions, approvals and actions of your own sessions',
+    body: z.strictObject({
+      endpoint: z.url({ protocol: /^https?$/ }).max(2000),
+      keys: z.strictObject({
+        p256dh: z.string().regex(/^[\w-]{87}=?$/, 'must be a P-256 public key in base64url'),
+        auth: z.string().regex(/^[\w-]{22}(?:==)?$/, 'must be 16 bytes in base64url'),
+      }),
+    }),
+    status: 200,
+    answer: NoticeSettingsView,
+  },
+  unsubscribePush: {
+    ...route,
+    method: 'DELETE',
+    path: '/notices/push/{browser_id}',
+    summary: 'Turn off Web Push for a browser',
     status: 204,
   },
   testNotice: {

@@ -10,9 +10,11 @@ import type { Route } from './route.ts'
 /** Method and path; `user`: not served below /v1/api; `silent`: success has no JSON body. */
 // prettier-ignore
 const FIRST = {
+  home: 'GET /home',
   createSession: 'POST /sessions',
   listSessions: 'GET /sessions',
   getSession: 'GET /sessions/{id}',
+  listMissions: 'GET /missions',
   listInbox: 'GET /inbox',
   streamShared: 'GET /stream silent',
   login: 'POST /auth/login user',

@@ -17,6 +17,8 @@ export type Route = {
   alias: boolean
   /** The route creates something and honours Idempotency-Key. */
   creates?: true
+  /** Limit of the body; without it, the limit of the API (contract 4.4). */
+  maxBytes?: number
   /** Response keys that are returned once: they are not stored with the Idempotency-Key. */
   shownOnce?: readonly string[]
   query?: z.ZodType

@@ -4,7 +4,7 @@ import { ChannelConfig } from '../config/channels.ts'
 import { Attachment, Image, SkillOverride, Rubric } from '../events/index.ts'
 import { GoalView } from '../resources/goals.ts'
 import { Session } from '../resources/index.ts'
-import { onSession, page, Cursor, integer, QuestionResponses, said } from './fields.ts'
+import { onSession, page, Cursor, integer, QuestionResponses, said, PINS_FIRST } from './fields.ts'
 import { SESSION_FILTERS } from './search.ts'
 import type { Route } from './route.ts'
 
@@ -70,6 +70,11 @@ export const Feedback = z.strictObject({
   rationale: z.string().max(10_000).optional(),
   score: z.number().min(0).max(1).optional(),
   criteria: z.record(z.string(), z.number()).optional(),
+  history_item: z
+    .int()
+    .nonnegative()
+    .optional()
+    .describe('for an imported conversation: the rated answer in `history` of the event, counted from 0'),
 })
 
 export const SESSION_ROUTES = {
@@ -92,6 +97,8 @@ export const SESSION_ROUTES = {
     query: z.object({
       ...page,
       ...SESSION_FILTERS,
+      shape: z.enum(['true', 'false']).optional().describe('true: each session with shape and last_step'),
+      pins: PINS_FIRST,
       text: z
         .string()
         .max(200)

@@ -22,7 +22,7 @@ import { proposalOf } from '../inbox/proposals.ts'
 import { EXCERPT_MAX } from '../inbox/create-item.ts'
 import { SCHEDULE_PAUSED } from '../schedules/notifications.ts'
 import { resumeSchedule } from '../schedule-commands/commands.ts'
-import { commitFor, describeAnswered } from '../refusals.ts'
+import { answeredBefore, commitFor } from '../refusals.ts'
 import { findTask, unblockTask } from '../tasks/commands.ts'
 
 /** An approval that is not used within this time expires. */
@@ -132,7 +132,7 @@ const decide = (
     : { decision, message: null }
 
 function decideGate(
-  { newId, now }: Deps,
+  { now }: Deps,
   item: StoredInboxItem,
   { decision, reason }: { decision: 'approve' | 'reject'; reason: string | undefined },
   principal: Principal,
@@ -169,7 +169,8 @@ function decideGate(
   )
   const grant = {
     do: 'grant.add',
-    id: newId(),
+    // An item is decided once, so its id also identifies the grant: the repeated call finds the item by it.
+    id: item.id,
     tool,
     arguments_hash,
     granted_by: deciderOf(principal),
@@ -223,10 +224,25 @@ export async function acknowledgeInbox(deps: Deps, itemId: string, principal: Pr
   return reread(deps, item.id)
 }
 
-/** Marks an item as read; its status does not change. */
-export async function readInbox({ store }: Deps, itemId: string, principal: Principal): Promise<InboxItem> {
-  const item = await findInboxItem(store, principal, itemId)
-  return (await store.inbox.markRead(item.id)) ?? shownItem(item)
+/** Takes an acknowledgement back, also one of another person: it decided nothing. */
+export async function unacknowledgeInbox(
+  deps: Deps,
+  itemId: string,
+  principal: Principal,
+): Promise<InboxItem> {
+  const item = await findInboxItem(deps.store, principal, itemId)
+  if (!INFORMS.includes(item.kind))
+    throw new AppError(
+      'wrong_target',
+      `The decision on an item of kind ${item.kind} is final: only an acknowledgement can be taken back.`,
+    )
+  if (item.status === 'pending') return shownItem(item)
+  await commitFor(deps.store, 'reopen an inbox item of', {
+    session_id: item.session_id,
+    events: [],
+    rows: [{ do: 'inbox.reopen', id: item.id }],
+  })
+  return reread(deps, item.id)
 }
 
 async function reread({ store }: Deps, itemId: string): Promise<InboxItem> {
@@ -248,7 +264,3 @@ function howToAnswer({ session_id, payload }: StoredInboxItem): string {
     `/v1/sessions/${session_id}/questions/${tool_call_id}/respond.`
   )
 }
-const answeredBefore = (item: StoredInboxItem): AppError =>
-  new AppError('already_answered', describeAnswered(item), {
-    extra: { decision: item.decision, item_status: item.status },
-  })

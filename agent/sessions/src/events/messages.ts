@@ -27,6 +27,7 @@ export const syntheticMessage = (
     | 'images'
     | 'forked_from'
     | 'history'
+    | 'imported'
   > = {},
 ): EventDraft<'user.message'> => userMessage({ content, synthetic, ...about })
 

@@ -4,7 +4,16 @@
  * created here. One goal at a time.
  */
 import { CommitRefused } from '@cairn/log'
-import { AppError, type EventData, type EventDraft, type EventId, writer } from '@cairn/protocol'
+import {
+  AppError,
+  type EventData,
+  type EventDraft,
+  type EventId,
+  formatCost,
+  formatTokens,
+  oneLine,
+  writer,
+} from '@cairn/protocol'
 import {
   type Goal,
   type GoalCommand,
@@ -154,8 +163,8 @@ export function actOnGoal(
         before: [write('outcome.defined', defined)],
         after: [kickoff(defined, carried)],
         reply:
-          `Goal set. It is graded after every turn, at most ${defined.max_iterations} times.\nRubric: ` +
-          `${defined.rubric.content}`,
+          `Goal set. It is graded after every turn, at most ${defined.max_iterations} times.\n\n` +
+          `Rubric:\n\n${defined.rubric.content}`,
       }
     }
     case 'status':
@@ -223,9 +232,13 @@ function report({ status, description, rubric, iteration, max_iterations, verdic
   const last = verdicts.at(-1)
   return [
     `Goal (${status.replaceAll('_', ' ')}): ${description}`,
-    `Rubric: ${rubric}`,
-    `Evaluations: ${iteration} of at most ${max_iterations}`,
-    ...(last ? [`Last verdict: ${last.result.replaceAll('_', ' ')}. ${last.explanation}`] : []),
-    `Spent: ${spent.tokens} tokens, ${spent.cost_usd.toFixed(4)} USD`,
+    '',
+    `- Evaluations: ${iteration} of at most ${max_iterations}`,
+    ...(last
+      ? [`- Last verdict: ${last.result.replaceAll('_', ' ')}. ${oneLine(last.explanation, 1000)}`]
+      : []),
+    `- Spent: ${formatTokens(spent.tokens)} tokens, ${formatCost(spent.cost_usd)}`,
+    '',
+    `Rubric:\n\n${rubric}`,
   ].join('\n')
 }

@@ -5,6 +5,7 @@
 import { type EventWithRows, withRows } from '@cairn/log'
 import {
   clip,
+  EVENTS,
   type EventData,
   type EventDraft,
   type EventType,
@@ -33,6 +34,8 @@ function createInboxItem<T extends InboxEvent>(
   shown: { title: string; body: string | null; tool_call_id?: string; private?: Record<string, string> },
 ): CreatedItem {
   const id = newId()
+  // A later decision or completion names the item, and readers of the log look for it.
+  const logged = EVENTS[type].extra.includes('item_id') ? { ...data, item_id: id } : data
   const item = {
     id,
     kind: type.slice('inbox.'.length) as InboxKind,
@@ -44,7 +47,7 @@ function createInboxItem<T extends InboxEvent>(
     tool_call_id: shown.tool_call_id ?? null,
     ...(shown.private ? { private: shown.private } : {}),
   }
-  return { event: withRows(write(type, data), { do: 'inbox.open', item }), item_id: id }
+  return { event: withRows(write(type, logged), { do: 'inbox.open', item }), item_id: id }
 }
 
 /**

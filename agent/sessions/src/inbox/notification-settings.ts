@@ -3,6 +3,7 @@ import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import {
   NOTIFICATIONS,
   type InboxNotification,
+  type PushStore,
   type NotificationSettings,
   type NotificationStore,
   type NotificationMethod,
@@ -10,13 +11,14 @@ import {
 import { AppError, type AnswerOf, type BodyOf, type InboxKind, type Principal } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
 import type { Sealing } from '../sealing.ts'
+import { addPushBrowser, pushKeys } from './push-settings.ts'
 
 export type NotificationDeps = Pick<Deps, 'newId'> & {
-  store: { notifications: NotificationStore }
+  store: { notifications: NotificationStore; push: PushStore }
   sealing: Sealing
   /** Notification methods that this server supports. */
   offers: Readonly<Record<NotificationMethod, boolean>>
-  /** Why a webhook may not use this URL; null if it may. */
+  /** Why a webhook or a push service may not have this URL; null if it may. */
   urlProblem: (url: string) => string | null
 }
 type Choice = Pick<AnswerOf<'getNotices'>, 'kinds' | 'scope' | 'after_s'>
@@ -64,11 +66,7 @@ export async function setNotificationWebhook(
   url: string,
 ): Promise<string> {
   refuseUnoffered(deps, 'webhook')
-  const problem = deps.urlProblem(url)
-  if (problem !== null)
-    throw new AppError('invalid_body', `url: ${problem}`, {
-      extra: { errors: [{ path: 'url', message: problem }] },
-    })
+  refuseUrl(deps, 'url', url)
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
   await chooseNotifications(deps, person, {})
   await deps.store.notifications.setWebhook(person.id, {
@@ -76,6 +74,32 @@ export async function setNotificationWebhook(
     secret: deps.sealing.seal(aboutSecret(person.id), secret),
   })
   return secret
+}
+
+function refuseUrl({ urlProblem }: NotificationDeps, path: string, url: string): void {
+  const problem = urlProblem(url)
+  if (problem !== null)
+    throw new AppError('invalid_body', `${path}: ${problem}`, {
+      extra: { errors: [{ path, message: problem }] },
+    })
+}
+
+/** Turns Web Push on for one browser, whose address at its push service the caller states. */
+export async function subscribePush(
+  deps: NotificationDeps,
+  person: Person,
+  subscription: BodyOf<'subscribePush'>,
+): Promise<void> {
+  refuseUnoffered(deps, 'push')
+  refuseUrl(deps, 'endpoint', subscription.endpoint)
+  await chooseNotifications(deps, person, {})
+  await addPushBrowser(deps, person, subscription)
+}
+
+/** The public key with which a browser subscribes. */
+export async function pushPublicKey(deps: NotificationDeps, { org_id }: Person): Promise<string> {
+  refuseUnoffered(deps, 'push')
+  return (await pushKeys(deps, org_id)).publicKey
 }
 
 /** The address must be confirmed with a code first, so that a person cannot subscribe strangers. */
@@ -118,13 +142,26 @@ export async function testNotification(
 ): Promise<void> {
   refuseUnoffered(deps, way)
   const settings = await deps.store.notifications.settings(person.id)
-  const since = (way === 'webhook' ? settings?.webhook_since : settings?.mail_since) ?? null
-  if (since === null)
-    throw new AppError(
-      'wrong_state',
-      way === 'webhook' ? 'You have no webhook yet.' : 'You have no confirmed email address yet.',
-    )
+  if (!(await isMethodOn(deps.store, person.id, settings, way)))
+    throw new AppError('wrong_state', NOT_ON[way])
   await planAsked(deps, person, way, 'test')
+}
+
+const NOT_ON: Readonly<Record<NotificationMethod, string>> = {
+  webhook: 'You have no webhook yet.',
+  mail: 'You have no confirmed email address yet.',
+  push: 'You have no subscribed browser yet.',
+}
+
+/** Whether the person has turned this method on. */
+export async function isMethodOn(
+  { push }: { push: PushStore },
+  userId: string,
+  settings: NotificationSettings | null,
+  way: NotificationMethod,
+): Promise<boolean> {
+  if (way === 'push') return (await push.subscriptions(userId)).length > 0
+  return ((way === 'webhook' ? settings?.webhook_since : settings?.mail_since) ?? null) !== null
 }
 
 /**
@@ -148,13 +185,13 @@ const planAsked = (
 ): Promise<void> => notifications.plan({ id: newId(), user_id, way, about: `${what}:${newId()}`, next_at: 0 })
 
 function refuseUnoffered({ offers }: NotificationDeps, way: NotificationMethod): void {
-  if (!offers[way])
-    throw new AppError(
-      'wrong_state',
-      way === 'mail'
-        ? 'This server cannot send email: notices.mail is not configured.'
-        : 'This server does not send webhooks: notices.webhook is false.',
-    )
+  if (!offers[way]) throw new AppError('wrong_state', NOT_OFFERED[way])
+}
+
+const NOT_OFFERED: Readonly<Record<NotificationMethod, string>> = {
+  webhook: 'This server does not send webhooks: notices.webhook is false.',
+  mail: 'This server cannot send email: notices.mail is not configured.',
+  push: 'This server does not send Web Push: notices.push is false.',
 }
 
 /** The decrypted secrets of the settings, for sending; null if they were encrypted with another key. */
@@ -192,7 +229,7 @@ export const isRequested = (about: string): boolean => /^(?:test|code):/.test(ab
 
 /** The settings without secrets and codes. */
 export async function viewNotifications(
-  { store: { notifications }, offers }: Pick<NotificationDeps, 'store' | 'offers'>,
+  { store: { notifications, push }, offers }: Pick<NotificationDeps, 'store' | 'offers'>,
   { id }: Person,
 ): Promise<AnswerOf<'getNotices'>> {
   const settings = await notifications.settings(id)
@@ -202,6 +239,7 @@ export async function viewNotifications(
     ...choiceOf(settings),
     webhook: url === null ? null : { url },
     mail: address === null ? null : { address, confirmed: (settings?.mail_since ?? null) !== null },
+    push: (await push.subscriptions(id)).map(({ id, created_at }) => ({ id, created_at: iso(created_at) })),
     offers,
     recent: (await notifications.list(id, RECENT)).map(shownNotification),
   }

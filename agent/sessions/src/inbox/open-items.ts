@@ -1,5 +1,5 @@
 /** Open inbox items of a session. */
-import type { SessionRow } from '@cairn/log'
+import type { Grant, SessionRow } from '@cairn/log'
 import type { EventData, InboxItem, InboxKind } from '@cairn/protocol'
 import { GOAL_BLOCKED } from '@cairn/state'
 import type { Deps } from '../deps.ts'
@@ -32,6 +32,25 @@ export async function findOpenGate(
     cursor = page.next_cursor
   }
   return null
+}
+
+export type Approval = Grant & {
+  /** The gated call that a person approved; absent for approvals of older releases. */
+  approves_tool_call_id?: string
+}
+
+/** The approval of exactly this call; null if there is none. */
+export async function findApproval(
+  { grants, inbox }: Pick<Deps['store'], 'grants' | 'inbox'>,
+  session_id: string,
+  tool: string,
+  arguments_hash: string,
+): Promise<Approval | null> {
+  const grant = await grants.find(session_id, tool, arguments_hash)
+  const item = grant === null ? null : await inbox.get(grant.id)
+  if (grant === null || item?.session_id !== session_id) return grant
+  const { tool_call_id } = item.payload as EventData<'inbox.governance_gate'>
+  return { ...grant, approves_tool_call_id: tool_call_id }
 }
 
 type Of = Pick<SessionRow, 'id' | 'org_id'>

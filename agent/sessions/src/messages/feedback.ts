@@ -6,10 +6,12 @@ import {
   decodeEvent,
   type EventDraft,
   type EventId,
+  type EventOf,
   type Principal,
   type SessionEvent,
   writer,
 } from '@cairn/protocol'
+import { IMPORT } from '@cairn/state'
 import type { Deps } from '../deps.ts'
 import { commitFor } from '../refusals.ts'
 
@@ -24,13 +26,15 @@ export type GiveFeedback = {
   rationale?: string | undefined
   score?: number | undefined
   criteria?: Record<string, number> | undefined
+  /** For an imported conversation: the rated message of the event. */
+  history_item?: number | undefined
   principal: Principal
 }
 type RatingType = 'user.feedback' | 'expert.endorse' | 'expert.override'
 
 /**
- * Rates an llm.response or an expert.result. A second rating by the same principal is a new event; the latest
- * counts, and a `withdrawn` one counts as none.
+ * Rates an llm.response, an expert.result or an imported answer. A second rating by the same principal is a
+ * new event; the latest counts, and a `withdrawn` one counts as none.
  */
 export async function giveFeedback(
   { store }: Deps,
@@ -53,7 +57,7 @@ export async function giveFeedback(
 /** The event of a rating, which depends on the target and, for an expert, on the thumb. */
 function rate(
   target: SessionEvent,
-  { rating, withdrawn, reason, rationale, score, criteria, principal }: GiveFeedback,
+  { rating, withdrawn, reason, rationale, score, criteria, history_item, principal }: GiveFeedback,
 ): EventDraft<RatingType> {
   const rated = {
     target_event_id: target.id,
@@ -68,6 +72,10 @@ function rate(
     ...(score === undefined ? {} : { score }),
     ...(criteria === undefined ? {} : { criteria }),
   }
+  if (target.type === 'user.message' && target.data.synthetic === IMPORT)
+    return write('user.feedback', { ...rated, history_item: importedAnswer(target, history_item) })
+  if (history_item !== undefined)
+    throw new AppError('wrong_target', `Event ${target.id} is not an import: omit history_item.`)
   if (target.type === 'llm.response') {
     if (target.data.finish_reason === 'command')
       throw new AppError(
@@ -83,7 +91,17 @@ function rate(
     })
   throw new AppError(
     'wrong_target',
-    `Event ${target.id} is ${target.type}: only llm.response and expert.result can be rated.`,
+    `Event ${target.id} is ${target.type}: only llm.response, expert.result and imported answers can be ` +
+      'rated.',
+  )
+}
+
+function importedAnswer({ id, data }: EventOf<'user.message'>, item: number | undefined): number {
+  const message = item === undefined ? undefined : data.history?.[item]
+  if (item !== undefined && message?.['role'] === 'assistant') return item
+  throw new AppError(
+    'wrong_target',
+    `Event ${id} is an import: history_item must be the position of an answer in its history.`,
   )
 }
 

@@ -1,5 +1,12 @@
 /** Messages to a session (contract 4, 6), which may be commands or the answer to an open question. */
-import { type Commit, CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
+import {
+  type Commit,
+  CommitRefused,
+  type Committed,
+  type KeyedRequest,
+  type RowChange,
+  type StoredEvent,
+} from '@cairn/log'
 import {
   AppError,
   decodeEvent,
@@ -26,6 +33,8 @@ type OnQuestion = (typeof ON_QUESTION)[number]
 const REOPENED = sessionResumed('message')
 
 type Message = EventData<'user.message'>
+/** `answer`: the text answered the open question. */
+type TakenAs = 'message' | 'answer'
 export type AddMessage = {
   session_id: string
   content: string
@@ -33,6 +42,8 @@ export type AddMessage = {
   principal: Principal | null
   /** Rows changed in the same commit, for example that a channel's message is accepted. */
   rows?: readonly RowChange[]
+  /** Stores the answer to this request in the same commit. */
+  request?: KeyedRequest
   /** How to treat the text while a question is open; the default is 'answer'. */
   on_question?: OnQuestion | undefined
   /** Choices were shown with numbers, so a number selects a choice. */
@@ -57,9 +68,14 @@ export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
  */
 export async function addMessage(
   deps: Deps,
-  { session_id, principal, on_question = 'answer', rows = [], stop_reason = 'user', ...more }: AddMessage,
+  { session_id, principal, on_question = 'answer', stop_reason = 'user', request, ...more }: AddMessage,
 ): Promise<AddedMessage> {
-  const { numbered, ...message } = more
+  const { numbered, rows: given = [], ...message } = more
+  const rowsAs = (taken_as: TakenAs): readonly RowChange[] =>
+    request === undefined
+      ? given
+      : [{ do: 'request.answer', request, members: { session_id, taken_as } }, ...given]
+  const rows = rowsAs('message')
   const data = { ...message, ...principalStamp(principal) }
   const said = userMessage(data)
   if (isStop(message.content)) {
@@ -105,7 +121,7 @@ export async function addMessage(
           principal,
           ...answer,
           ...(request_key ? { request_key } : {}),
-          rows,
+          rows: rowsAs('answer'),
         }),
       )
     } catch (error) {

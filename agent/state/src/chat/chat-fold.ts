@@ -2,7 +2,7 @@
 import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
 import type { ConversationMessage } from '../conversation/messages.ts'
-import { FORK } from '../conversation/fork.ts'
+import { startsWithHistory } from '../conversation/fork.ts'
 import { statusItemOf } from './status-items.ts'
 import { answerText } from '../conversation/open-calls.ts'
 import { foldTaskItems } from './task-items.ts'
@@ -67,10 +67,10 @@ function foldChat(items: ChatItem[], event: SessionEvent): void {
 
 function said(items: ChatItem[], event: EventOf<'user.message'>): void {
   const { content, attachments = [], images = [], synthetic = null, passes_over = [] } = event.data
-  if (synthetic === FORK) {
-    const { forked_from = null, history = [] } = event.data
+  if (startsWithHistory(event.data.synthetic)) {
+    const { forked_from = null, imported = null, history = [] } = event.data
     const messages = history as ConversationMessage[]
-    items.push({ kind: 'history', ...placeOf(event), forked_from, messages })
+    items.push({ kind: 'history', ...placeOf(event), forked_from, imported, messages })
     return
   }
   if (synthetic === 'governance_decision') decide(items, event)

@@ -6,6 +6,7 @@ import type {
   EventId,
   EventType,
   Image,
+  ImportStamp,
   Principal,
   Question,
 } from '@cairn/protocol'
@@ -36,11 +37,12 @@ export type ChatItem =
       unanswered?: true
     }
   | {
-      /** The conversation that a fork starts with. */
+      /** The conversation that a fork starts with, or a part of an imported one. */
       kind: 'history'
       event_id: EventId
       created_at: string
       forked_from: { session_id: string; event_id: EventId } | null
+      imported: ImportStamp | null
       messages: readonly ConversationMessage[]
     }
   | {

@@ -326,7 +326,7 @@ test('the history of a fork is one item, and the model reads it as the conversat
     { content: 'for people', synthetic: 'fork', forked_from: { session_id: 'o', event_id: 5 }, history },
   ]
   expect(fold(said).items).toMatchObject([
-    { kind: 'history', forked_from: { event_id: 5 }, messages: history },
+    { kind: 'history', forked_from: { event_id: 5 }, imported: null, messages: history },
   ])
   const conversation = log(said, ['user.message', { content: 'more' }]).reduce(
     foldConversation,

@@ -10,8 +10,8 @@
 import type { EventId, EventOf } from '@cairn/protocol'
 import { factsOf, isBlank, noteOf, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from '../capabilities/children.ts'
-import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
-import { beginWith, FORK } from './fork.ts'
+import { askCall, answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
+import { beginWith, startsWithHistory } from './fork.ts'
 import type { Conversation, ConversationEntry, ConversationMessage } from './messages.ts'
 import { append, type Owned } from './owned.ts'
 import { asModelReads } from './said-message.ts'
@@ -32,7 +32,7 @@ export function foldConversationInto(
   switch (event.type) {
     case 'user.message': {
       const { content, images, synthetic, tool_call_id, run_id } = event.data
-      if (synthetic === FORK) return beginWith(owned, conversation, event.id, event.data.history)
+      if (startsWithHistory(synthetic)) return beginWith(owned, conversation, event.id, event.data.history)
       // A command is for the server and a run's decision is for its coding agent: the model reads neither.
       if (run_id !== undefined || (synthetic === undefined && isServerCommand(content))) return conversation
       // This answer becomes the result of the blocked call.
@@ -73,8 +73,9 @@ export function foldConversationInto(
     case 'worker.complete':
     case 'worker.failed':
       return waitsFor(conversation, event.data.tool_call_id) ? conversation : note(owned, conversation, event)
-    case 'delegation.start':
     case 'inbox.input_required':
+      return { ...conversation, open: askCall(conversation.open, event.data.tool_call_id) }
+    case 'delegation.start':
       return mark(conversation, event.data.tool_call_id, { state: 'waiting' })
     case 'tool.result':
       return close(owned, conversation, event.id, event.data)

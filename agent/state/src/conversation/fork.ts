@@ -1,12 +1,18 @@
-/** The start of a fork: the conversation of another session up to an event. */
+/** Conversations from elsewhere: the start of a fork, and the parts of an import. */
 import type { EventId } from '@cairn/protocol'
 import type { Conversation, ConversationMessage } from './messages.ts'
 import { append, type Owned } from './owned.ts'
 
 /** `synthetic` of the first message of a fork. */
 export const FORK = 'fork'
+/** `synthetic` of the messages of an import. */
+export const IMPORT = 'import'
 
-/** The conversation, preceded by the messages of the fork. */
+/** Whether the model reads `history` instead of the message. */
+export const startsWithHistory = (synthetic: string | undefined): boolean =>
+  synthetic === FORK || synthetic === IMPORT
+
+/** The conversation, followed by the messages of a fork or an import. */
 export const beginWith = (
   owned: Owned,
   conversation: Conversation,

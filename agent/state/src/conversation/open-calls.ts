@@ -40,5 +40,11 @@ export const changeCall = (
 ): readonly OpenCall[] =>
   calls.map(call => (call.tool_call_id === callId && call.answered === null ? { ...call, ...change } : call))
 
+/** A running call may ask again after an answer. */
+export const askCall = (calls: readonly OpenCall[], callId: string): readonly OpenCall[] =>
+  calls.map(call =>
+    call.tool_call_id === callId ? { ...call, state: 'waiting' as const, answered: null } : call,
+  )
+
 /** The answers to a question as the model reads them. */
 export const answerText = (responses: readonly Answer[]): string => JSON.stringify({ responses })

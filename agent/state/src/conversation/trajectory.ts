@@ -5,11 +5,14 @@
 import { type EventId, type EventOf, factsOf, type SessionEvent } from '@cairn/protocol'
 import { emptyConversation, foldConversationInto } from './conversation.ts'
 import type { Conversation, ConversationMessage } from './messages.ts'
+import { IMPORT } from './fork.ts'
 import { answerText } from './open-calls.ts'
 import type { Owned } from './owned.ts'
 
 export type Rating = {
   target_event_id: EventId
+  /** For an imported answer: its position in `history` of the event. */
+  history_item: number | null
   rating: 'up' | 'down'
   source: 'user' | 'judge'
   principal: string
@@ -20,6 +23,7 @@ export type Rating = {
 }
 export type ResponseStep = {
   event_id: EventId
+  history_item: number | null
   created_at: string
   turn_id: string | null
   model: string
@@ -85,6 +89,7 @@ function read(reading: Reading, event: SessionEvent, conversation: Conversation)
   switch (event.type) {
     case 'user.message': {
       const { content, synthetic = null } = event.data
+      if (synthetic === IMPORT) return void steps.push(...importedSteps(event, conversation))
       steps.push({ kind: 'user', ...placeOf(event), content, synthetic })
       return
     }
@@ -103,7 +108,7 @@ function read(reading: Reading, event: SessionEvent, conversation: Conversation)
     case 'expert.endorse':
     case 'expert.override': {
       const rating = ratingOf(event.data)
-      const key = `${rating.target_event_id} ${rating.principal}`
+      const key = `${rating.target_event_id} ${rating.history_item ?? ''} ${rating.principal}`
       if (event.data.withdrawn) ratings.delete(key)
       else ratings.set(key, rating)
       return
@@ -116,6 +121,45 @@ const placeOf = ({ id, created_at }: SessionEvent): { event_id: EventId; created
   event_id: id,
   created_at,
 })
+
+/** The model and the usage of imported answers are not ours to count. */
+const UNCOUNTED = {
+  turn_id: null,
+  reasoning: null,
+  finish_reason: 'stop',
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_tokens: 0,
+  cost_usd: null,
+} as const
+
+function importedSteps(event: EventOf<'user.message'>, { entries }: Conversation): TrajectoryStep[] {
+  const { history = [], imported } = event.data
+  const messages = history as ConversationMessage[]
+  const before = entries.length
+  // A copy for each answer would need memory in proportion to the square of the conversation.
+  const whole = [...entries.map(entry => entry.message), ...messages]
+  return messages.map((message, history_item): TrajectoryStep => {
+    const at = placeOf(event)
+    if (message.role === 'user') return { kind: 'user', ...at, content: message.content, synthetic: null }
+    if (message.role === 'tool') {
+      const { tool_call_id, content } = message
+      return { kind: 'tool', ...at, tool_call_id, content, elapsed_ms: 0 }
+    }
+    const model = imported?.format ?? IMPORT
+    return {
+      kind: 'response',
+      ...at,
+      ...UNCOUNTED,
+      history_item,
+      model,
+      message,
+      get prefix() {
+        return whole.slice(0, before + history_item)
+      },
+    }
+  })
+}
 
 function readResult({ steps, answers }: Reading, event: EventOf<'tool.result'>): void {
   const { tool_call_id, content, elapsed_ms } = event.data
@@ -148,6 +192,7 @@ function responseStep(
   return {
     kind: 'response',
     ...placeOf(event),
+    history_item: null,
     turn_id: data.turn_id ?? null,
     model: data.model,
     reasoning: reasoning !== null && isOwn ? reasoning.reasoning : null,
@@ -163,6 +208,7 @@ function responseStep(
 
 const ratingOf = (data: EventOf<'user.feedback' | 'expert.endorse' | 'expert.override'>['data']): Rating => ({
   target_event_id: data.target_event_id,
+  history_item: 'history_item' in data && typeof data.history_item === 'number' ? data.history_item : null,
   rating: data.rating,
   source: data.source,
   principal: data.rated_by_user_id ?? data.rated_by_service_account_id ?? '',
@@ -174,18 +220,24 @@ const ratingOf = (data: EventOf<'user.feedback' | 'expert.endorse' | 'expert.ove
 
 const byTargetAndPrincipal = (a: Rating, b: Rating): number =>
   a.target_event_id - b.target_event_id ||
+  (a.history_item ?? 0) - (b.history_item ?? 0) ||
   (a.principal < b.principal ? -1 : a.principal > b.principal ? 1 : 0)
 
-/** The raters' overall verdict on an event: `mixed` when they disagree, null without ratings. */
+/** The ratings of an answer. */
+export const ratingsOf = (
+  { ratings }: Trajectory,
+  { event_id, history_item }: Pick<ResponseStep, 'event_id' | 'history_item'>,
+): Rating[] =>
+  ratings.filter(rating => rating.target_event_id === event_id && rating.history_item === history_item)
+
+/** The raters' overall verdict on an answer: `mixed` when they disagree, null without ratings. */
 export function verdictOf(
   trajectory: Trajectory,
-  eventId: EventId,
+  step: Pick<ResponseStep, 'event_id' | 'history_item'>,
   source?: 'user' | 'judge',
 ): 'up' | 'down' | 'mixed' | null {
-  const votes = trajectory.ratings
-    .filter(
-      rating => rating.target_event_id === eventId && (source === undefined || rating.source === source),
-    )
+  const votes = ratingsOf(trajectory, step)
+    .filter(rating => source === undefined || rating.source === source)
     .map(rating => rating.rating)
   if (votes.length === 0) return null
   return votes.every(vote => vote === votes[0]) ? votes[0]! : 'mixed'

@@ -381,6 +381,14 @@ test.each<[string, Line[], RegExp]>([
   expect(checkHistory(log(lines)).join('\n')).toMatch(sentence)
 })
 
+const NO_WORK = {
+  iterations: 0,
+  duration_seconds: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  files_written: [],
+}
 test('a wake without work is not a turn, and a message must be answered', () => {
   const pause: Line = ['session.pause', { reason: 'r' }]
   const resume: Line = ['session.resume', { source: 'user' }]
@@ -399,6 +407,14 @@ test('a wake without work is not a turn, and a message must be answered', () => 
   ]
   const settled = (...lines: Line[]) => checkHistory(log(lines), { settled: true })
   expect(settled(pause, resume, wake)).toEqual([])
+  // What a stop does to the workers of a session without a turn is no work.
+  const failure = (cause: string): Line => [
+    'worker.failed',
+    { worker_id: 'w', error: 'stopped', cause, ...NO_WORK },
+  ]
+  const isLeft = (cause: string): boolean =>
+    settled(pause, failure(cause), resume, wake).some(problem => problem.includes('ends within a turn'))
+  expect([isLeft('parent'), isLeft('error')]).toEqual([false, true])
   expect(settled(message, wake, reply)).toEqual([])
   expect(settled(message, pause, resume, wake)).toEqual([
     expect.stringContaining('the log ends within a turn'),

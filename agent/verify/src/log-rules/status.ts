@@ -35,9 +35,8 @@ export function statusRules(): StatusRules {
   }
   return {
     *check(event, concludes, hasWorkers) {
-      const { worker, wakes: mayWake } = factsOf(event.type)
-      // The next turn reads it, whenever it starts.
-      const wakes = mayWake && !(event.type === 'loop.result' && event.data.wake !== true)
+      const { worker } = factsOf(event.type)
+      const wakes = startsWork(event)
       if (worker && !standing.awake) yield 'no worker is awake'
       // The reply to a command between turns completes it.
       if (event.type === 'llm.response' && event.data.turn_id === undefined) standing.due &&= standing.inTurn
@@ -51,6 +50,17 @@ export function statusRules(): StatusRules {
       if (awake && due && status === 'active' && !waits && !waitsForAction) yield 'the log ends within a turn'
     },
   }
+}
+
+/**
+ * False for what the next turn reads whenever it starts: a quiet result of a loop, a task that is tried
+ * again, and what the session's own stop or end did to its workers.
+ */
+function startsWork(event: SessionEvent): boolean {
+  if (event.type === 'loop.result' && event.data.wake !== true) return false
+  if (event.type === 'worker.failed' && (event.data.cause === 'parent' || event.data.will_retry === true))
+    return false
+  return factsOf(event.type).wakes === true
 }
 
 function* move(standing: StatusState, event: SessionEvent, hasWorkers: boolean): Generator<string> {

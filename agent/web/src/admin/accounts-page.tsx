@@ -8,6 +8,7 @@ import type { AnswerOf, BodyOf } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { accountsQuery } from './admin-queries.ts'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { adminWords } from '../words/admin.ts'
 import { generalWords } from '../words/general.ts'
@@ -41,8 +42,8 @@ export function AccountsPage() {
           {describeError(error)}
         </p>
       )}
-      <div className="admin-table-wrap">
-        <table className="admin-table" data-testid="accounts">
+      <div className="table-scroll" {...scrollRegion(adminWords.serviceAccounts)}>
+        <table className="table" data-testid="accounts">
           <thead>
             <tr>
               <th scope="col">{generalWords.name}</th>

@@ -4,6 +4,7 @@ import { describeError } from '../api.ts'
 import { formatCount } from '../format.ts'
 import { aboutQuery } from '../queries.ts'
 import { healthQuery } from './admin-queries.ts'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { adminWords } from '../words/admin.ts'
 import { generalWords } from '../words/general.ts'
 
@@ -21,42 +22,46 @@ export function HealthPage() {
         </p>
       )}
       {health && (
-        <table className="admin-table" data-testid="health">
+        <div className="table-scroll" {...scrollRegion(adminWords.health)}>
+          <table className="table facts" data-testid="health">
+            <tbody>
+              <Fact
+                name={adminWords.store}
+                value={health.ready ? adminWords.acceptingWrites : adminWords.rejectingWrites}
+              />
+              <Fact name={adminWords.sandbox} value={health.sandbox} />
+              <Fact
+                name={adminWords.search}
+                value={
+                  health.sessions_to_index === 0
+                    ? adminWords.indexed
+                    : adminWords.toIndex(health.sessions_to_index)
+                }
+              />
+              <Fact name={adminWords.openStreams} value={formatCount(health.open_streams)} />
+              <Fact name={adminWords.version} value={health.version} />
+            </tbody>
+          </table>
+        </div>
+      )}
+      <div className="table-scroll" {...scrollRegion(adminWords.health)}>
+        <table className="table" data-testid="agents">
+          <thead>
+            <tr>
+              <th scope="col">{generalWords.agent}</th>
+              <th scope="col">{generalWords.model}</th>
+            </tr>
+          </thead>
           <tbody>
-            <Fact
-              name={adminWords.store}
-              value={health.ready ? adminWords.acceptingWrites : adminWords.rejectingWrites}
-            />
-            <Fact name={adminWords.sandbox} value={health.sandbox} />
-            <Fact
-              name={adminWords.search}
-              value={
-                health.sessions_to_index === 0
-                  ? adminWords.indexed
-                  : adminWords.toIndex(health.sessions_to_index)
-              }
-            />
-            <Fact name={adminWords.openStreams} value={formatCount(health.open_streams)} />
-            <Fact name={adminWords.version} value={health.version} />
+            {(about?.agents ?? []).map(({ name, model }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className="mono">{model}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
-      )}
-      <table className="admin-table admin-agents" data-testid="agents">
-        <thead>
-          <tr>
-            <th scope="col">{generalWords.agent}</th>
-            <th scope="col">{generalWords.model}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {(about?.agents ?? []).map(({ name, model }) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td className="mono">{model}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      </div>
     </div>
   )
 }

@@ -5,6 +5,8 @@ import { type AnswerOf, USAGE_GROUPS, type UsageGroup } from '@cairn/protocol'
 import { describeError } from '../api.ts'
 import { ChartArtifact } from '../artifacts/chart-artifact.tsx'
 import { formatCount, formatSpent, formatTokens } from '../format.ts'
+import { Picker } from '../ui/picker.tsx'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { useNow } from '../ui/use-now.ts'
 import { accountsQuery, usageQuery, usersQuery } from './admin-queries.ts'
 import { daysUntil, totals, usageChart } from './usage-sums.ts'
@@ -79,8 +81,8 @@ type Rows = AnswerOf<'usage'>['rows']
 type TableProps = { rows: Rows; head: string; nameOf: (name: string) => string }
 
 const UsageTable = ({ rows, head, nameOf }: TableProps) => (
-  <div className="admin-table-wrap">
-    <table className="admin-table" data-testid="usage">
+  <div className="table-scroll" {...scrollRegion(head)}>
+    <table className="table" data-testid="usage">
       <thead>
         <tr>
           <th scope="col">{head}</th>
@@ -122,16 +124,11 @@ type ChoiceProps<T extends string> = {
 }
 
 const Choice = <T extends string>({ label, value, values, text, onChange }: ChoiceProps<T>) => (
-  <select
-    className="input admin-choice"
-    aria-label={label}
+  <Picker
+    className="admin-choice"
+    label={label}
+    options={values.map(id => ({ id, text: text(id) }))}
     value={value}
-    onChange={event => onChange(event.target.value as T)}
-  >
-    {values.map(each => (
-      <option key={each} value={each}>
-        {text(each)}
-      </option>
-    ))}
-  </select>
+    onChange={onChange}
+  />
 )

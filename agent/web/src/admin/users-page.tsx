@@ -7,6 +7,7 @@ import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { usersQuery } from './admin-queries.ts'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { adminWords } from '../words/admin.ts'
 import { generalWords } from '../words/general.ts'
@@ -37,8 +38,8 @@ export function UsersPage() {
           {describeError(error)}
         </p>
       )}
-      <div className="admin-table-wrap">
-        <table className="admin-table" data-testid="users">
+      <div className="table-scroll" {...scrollRegion(adminWords.users)}>
+        <table className="table" data-testid="users">
           <thead>
             <tr>
               <th scope="col">{generalWords.name}</th>

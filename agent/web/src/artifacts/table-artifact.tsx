@@ -37,7 +37,7 @@ export function TableArtifact({
   )
   return (
     <WideTable name={toolsWords.table} columns={columns.length} csv={() => csvOf([columns, ...sorted])}>
-      <table>
+      <table className="table">
         <thead>
           <tr>
             {columns.map((name, i) => (

@@ -7,6 +7,8 @@ import { BrowserBar } from './browser-bar.tsx'
 import { BrowserControl } from './browser-control.tsx'
 import { LivePicture } from './live-picture.tsx'
 import { useLiveView } from './use-live-view.ts'
+import { Empty } from '../ui/empty.tsx'
+import { WebIcon } from '../ui/page-icons.tsx'
 import './browser.css'
 import { generalWords } from '../words/general.ts'
 import { browserWords } from '../words/browser.ts'
@@ -33,10 +35,9 @@ export function BrowserTab({ sessionId }: { sessionId: string }) {
 }
 
 const NoBrowser = () => (
-  <div className="empty" data-testid="no-browser">
-    <h2>{browserWords.closed}</h2>
+  <Empty testId="no-browser" icon={<WebIcon />} title={browserWords.closed}>
     <p>{browserWords.closedText}</p>
-  </div>
+  </Empty>
 )
 
 function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName: string | null }) {

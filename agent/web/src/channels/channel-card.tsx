@@ -7,7 +7,8 @@ import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { ChannelForm } from './channel-form.tsx'
 import { type Channel, channelQuery, channelsQuery } from './channel-queries.ts'
-import { fixOf, platformName, stateName } from './channel-words.ts'
+import { fixOf, platformName, stateKind, stateName } from './channel-words.ts'
+import { Status } from '../ui/status.tsx'
 import { FailedDeliveries } from './failed-deliveries.tsx'
 import { Senders } from './senders.tsx'
 import { TestMessage } from './test-message.tsx'
@@ -46,7 +47,7 @@ export function ChannelCard({ channel }: { channel: Channel }) {
       <header>
         <h3>{visibleText(name)}</h3>
         <span className="faint">{platformName(platform)}</span>
-        <span className={`badge channel-state ${state}`}>{stateName(state)}</span>
+        <Status kind={stateKind(state)} word={stateName(state)} />
       </header>
       <Facts channel={channel} />
       {last_error !== null && <p className="channel-error">{visibleText(last_error)}</p>}

@@ -7,6 +7,7 @@ import { channelsQuery, type Field, formsQuery } from './channel-queries.ts'
 import { platformName, stepsOf } from './channel-words.ts'
 import { FormField } from './form-field.tsx'
 import { secretsOf, type Settings, settingsOf } from './form-values.ts'
+import { Picker } from '../ui/picker.tsx'
 import { channelsWords } from '../words/channels.ts'
 import { generalWords } from '../words/general.ts'
 
@@ -96,21 +97,13 @@ type NewProps = { platform: string; platforms: readonly string[]; onChange: (pla
 
 const NewFields = ({ platform, platforms, onChange }: NewProps) => (
   <>
-    <div className="field">
-      <label htmlFor="channel-platform">{channelsWords.platform}</label>
-      <select
-        id="channel-platform"
-        className="input"
-        value={platform}
-        onChange={event => onChange(event.target.value)}
-      >
-        {platforms.map(each => (
-          <option key={each} value={each}>
-            {platformName(each)}
-          </option>
-        ))}
-      </select>
-    </div>
+    <Picker
+      label={channelsWords.platform}
+      isLabelShown
+      options={platforms.map(id => ({ id, text: platformName(id) }))}
+      value={platform}
+      onChange={onChange}
+    />
     <ol className="channel-steps">
       {stepsOf(platform).map(step => (
         <li key={step}>{step}</li>

@@ -1,5 +1,6 @@
 /** Labels and help for platforms, their fields and connection states. Pure. */
 import type { Channel, Field } from './channel-queries.ts'
+import type { StatusKind } from '../ui/status.tsx'
 import { channelsWords } from '../words/channels.ts'
 
 /** What to do on the platform before filling in the form. */
@@ -38,3 +39,12 @@ export function fixOf({ state, origin, removed, last_error }: Channel): string |
       return null
   }
 }
+
+const KINDS: Partial<Record<string, StatusKind>> = {
+  connecting: 'running',
+  live: 'done',
+  degraded: 'waiting',
+  conflict: 'waiting',
+  broken: 'failed',
+}
+export const stateKind = (state: string): StatusKind => KINDS[state] ?? 'idle'

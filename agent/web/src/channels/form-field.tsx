@@ -4,6 +4,7 @@ import { Button } from 'react-aria-components'
 import type { Field } from './channel-queries.ts'
 import { fieldLabel } from './channel-words.ts'
 import { type Settings, shownValue, valueAt } from './form-values.ts'
+import { Picker } from '../ui/picker.tsx'
 import { channelsWords } from '../words/channels.ts'
 
 type FieldProps = {
@@ -27,7 +28,7 @@ export function FormField({ field, settings, isKept }: FieldProps) {
     )
   return (
     <div className="field">
-      <label htmlFor={id}>{fieldLabel(field)}</label>
+      {kind !== 'choice' && <label htmlFor={id}>{fieldLabel(field)}</label>}
       {kind === 'secret' ? (
         <SecretInput id={id} hint={hint} field={field} isKept={isKept} />
       ) : (
@@ -46,7 +47,7 @@ export function FormField({ field, settings, isKept }: FieldProps) {
 type InputProps = { id: string; hint: string; field: Field }
 
 function PlainInput({ id, hint, field, value }: InputProps & { value: string }) {
-  const { key, kind, required, choices = [] } = field
+  const { key, kind, required } = field
   const shared = {
     id,
     name: key,
@@ -55,19 +56,33 @@ function PlainInput({ id, hint, field, value }: InputProps & { value: string }) 
     defaultValue: value,
     'aria-describedby': field.hint === '' ? undefined : hint,
   }
-  if (kind === 'choice')
-    return (
-      <select {...shared}>
-        {!required && field.default === undefined && <option value="">{channelsWords.inherited}</option>}
-        {choices.map(choice => (
-          <option key={choice} value={choice}>
-            {choice}
-          </option>
-        ))}
-      </select>
-    )
+  if (kind === 'choice') return <ChoiceInput field={field} initial={value} />
   if (kind === 'list') return <textarea {...shared} rows={2} />
   return <input {...shared} type={kind === 'number' ? 'number' : 'text'} />
+}
+
+/** The empty value is inherited, and an option needs an id. */
+const INHERITED = ' inherited'
+
+function ChoiceInput({ field, initial }: { field: Field; initial: string }) {
+  const { key, required, choices = [] } = field
+  const isOptional = !required && field.default === undefined
+  const [value, setValue] = useState(initial === '' ? (isOptional ? INHERITED : (choices[0] ?? '')) : initial)
+  return (
+    <>
+      <input type="hidden" name={key} value={value === INHERITED ? '' : value} />
+      <Picker
+        label={fieldLabel(field)}
+        isLabelShown
+        options={[
+          ...(isOptional ? [{ id: INHERITED, text: channelsWords.inherited }] : []),
+          ...choices.map(choice => ({ id: choice, text: choice })),
+        ]}
+        value={value}
+        onChange={setValue}
+      />
+    </>
+  )
 }
 
 /** 32 random bytes, generated in this browser. */

@@ -4,24 +4,25 @@ import { Button } from 'react-aria-components'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { BrowserLink } from '../browser/browser-link.tsx'
+import { ActionRequest } from '../decisions/action-request.tsx'
 import { ProposalButtons, proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
+import { HandIcon } from '../ui/icons.tsx'
+import { formatAgo, useNow } from '../ui/use-now.ts'
 import { chatWords } from '../words/chat.ts'
-import { generalWords } from '../words/general.ts'
 
-export function ActionCards({ sessionId }: { sessionId: string }) {
-  const { data: items = [] } = useQuery(inboxQuery('pending', sessionId))
-  return (
-    items
-      // A blocked task has its own card.
-      .filter(item => item.kind === 'action_required' && blockedTaskOf(item) === null)
-      .map(item => <ActionCard key={item.id} item={item} />)
-  )
+/** The requests that wait for a person. A blocked task has its own card. */
+export function usePendingActions(sessionId: string, isWaiting: boolean): readonly InboxItem[] {
+  const { data: items = [] } = useQuery({ ...inboxQuery('pending', sessionId), enabled: isWaiting })
+  return isWaiting
+    ? items.filter(item => item.kind === 'action_required' && blockedTaskOf(item) === null)
+    : []
 }
 
-function ActionCard({ item }: { item: InboxItem }) {
+export function ActionCard({ item }: { item: InboxItem }) {
   const queries = useQueryClient()
+  const now = useNow(20_000)
   const complete = useMutation({
     mutationFn: () =>
       client.call('respondInbox', { params: { item_id: item.id }, body: { completed: true } }),
@@ -34,23 +35,30 @@ function ActionCard({ item }: { item: InboxItem }) {
       aria-label={skill === null ? chatWords.actionNeeded : chatWords.proposedSkill}
       data-testid="action-card"
     >
-      <h2>{visibleText(item.title)}</h2>
-      {item.body !== null && <p>{visibleText(item.body)}</p>}
-      {skill !== null && <SkillText skill={skill} />}
-      <div className="actions">
-        <BrowserLink item={item} />
-        {skill === null ? (
-          <Button
-            className="button primary"
-            isDisabled={complete.isPending}
-            onPress={() => complete.mutate()}
-            data-testid="complete-action"
-          >
-            {generalWords.done}
-          </Button>
-        ) : (
-          <ProposalButtons item={item} />
-        )}
+      <header className="card-head">
+        <HandIcon />
+        <h2>{visibleText(item.title)}</h2>
+        <time dateTime={item.created_at}>{formatAgo(item.created_at, now)}</time>
+      </header>
+      <div className="card-body">
+        {skill === null ? <ActionRequest item={item} /> : <SkillText skill={skill} />}
+        <div className="actions">
+          {skill === null ? (
+            <>
+              <BrowserLink item={item} />
+              <Button
+                className="button primary"
+                isDisabled={complete.isPending}
+                onPress={() => complete.mutate()}
+                data-testid="complete-action"
+              >
+                {chatWords.actionDone}
+              </Button>
+            </>
+          ) : (
+            <ProposalButtons item={item} />
+          )}
+        </div>
       </div>
     </section>
   )

@@ -5,7 +5,7 @@ import type { BoardItem as Board } from '@cairn/state'
 import { Note } from '../board/note.tsx'
 import { formatDuration, oneLine } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { ChevronIcon } from '../ui/page-icons.tsx'
+import { BoardIcon, ChevronIcon } from '../ui/page-icons.tsx'
 import './worker-item.css'
 import { chatWords } from '../words/chat.ts'
 import { generalWords } from '../words/general.ts'
@@ -26,11 +26,12 @@ export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
     >
       <summary>
         <ChevronIcon />
-        <strong>{chatWords.board}</strong>
+        <BoardIcon />
+        <span className="tool-verb">{chatWords.board}</span>
         <span className="worker-goal truncate">
           {oneLine(visibleText(notes.map(({ content }) => content).join(' · ')), 140)}
         </span>
-        <span className="tool-status" data-status="done">
+        <span className="tool-result faint">
           {item.way === 'shared' ? chatWords.sharedNotes(notes.length) : wordOf(item, notes.length)}
         </span>
       </summary>

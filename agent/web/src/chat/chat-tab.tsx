@@ -8,11 +8,12 @@ import { TailIcon, ChevronIcon } from '../ui/page-icons.tsx'
 import { Composer } from '../dock/composer.tsx'
 import type { Asked } from '../dock/use-composer.ts'
 import { StateBar } from '../dock/state-bar.tsx'
-import { Cards } from './cards.tsx'
 import { Conversation } from './conversation.tsx'
 import { useStickToEnd } from './use-stick-to-end.ts'
 import './chat.css'
+import { Status } from '../ui/status.tsx'
 import { chatWords } from '../words/chat.ts'
+import { generalWords } from '../words/general.ts'
 import { memo } from 'react'
 import { ExactText } from '../ui/exact-text.tsx'
 
@@ -20,16 +21,15 @@ type Props = {
   log: FollowedSession
   session: Session | undefined
   onEvent: (id: number) => void
-  /** Opens the plan in the rail. */
-  onPlan: () => void
+  /** Opens the overview in the rail; null while it is open. */
+  onOverview: (() => void) | null
 }
 
-export function ChatTab({ log, session, onEvent, onPlan }: Props) {
+export function ChatTab({ log, session, onEvent, onOverview }: Props) {
   const { view } = log
   const { scroller, content, isAtEnd, listeners, toEnd, keepPlace } = useStickToEnd(log.id)
   return (
     <div className="chat">
-      <Cards sessionId={log.id} session={session} view={view} onEvent={onEvent} />
       <div className="chat-main">
         <div className="chat-scroll" ref={scroller} {...listeners}>
           <Conversation
@@ -48,7 +48,8 @@ export function ChatTab({ log, session, onEvent, onPlan }: Props) {
         )}
       </div>
       <div className="chat-foot">
-        <PlanPanel plan={view.plan} onOpen={onPlan} />
+        {view.tasks.block !== null && view.tasks.block.answer === null && <BlockedHere />}
+        {onOverview !== null && <PlanPanel plan={view.plan} onOpen={onOverview} />}
         <StateBar session={session} />
         <Composer
           sessionId={log.id}
@@ -80,6 +81,14 @@ const isOpenQuestion = (item: ChatItem): item is ItemOf<'question'> =>
 /** What the person wrote, oldest first. */
 const saidIn = (items: readonly ChatItem[]): string[] =>
   items.flatMap(item => (item.kind === 'user' && item.synthetic === null ? [item.content] : []))
+
+/** The session works on a task and waits for an answer to its question. */
+const BlockedHere = () => (
+  <p className="blocked-here" data-testid="blocked-here">
+    <Status kind="waiting" word={generalWords.blocked} isPill />
+    <span>{chatWords.workerBlocked}</span>
+  </p>
+)
 
 type PlanPanelProps = { plan: SessionView['plan']; onOpen: () => void }
 

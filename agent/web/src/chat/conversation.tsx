@@ -1,13 +1,14 @@
-/** The items of the chat, newest at the bottom. */
-import { type RefObject, useState } from 'react'
+/** The rows of the chat, newest at the bottom. */
+import { type RefObject, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import type { ChatItem, SessionView } from '@cairn/state'
 import { formatCount } from '../format.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
-import { ActionCards } from './action-cards.tsx'
-import { itemKey } from './chat-item.ts'
+import { ActionCard, usePendingActions } from './action-cards.tsx'
 import { Item } from './item.tsx'
+import { rowsOf, statedVerdicts } from './rows.ts'
+import { ToolGroup } from './tool-group.tsx'
 import { chatWords } from '../words/chat.ts'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { client } from '../api.ts'
@@ -39,6 +40,11 @@ export function Conversation({
   const first = Math.max(0, view.items.length - pages * PAGE)
   const isRunning = session?.state === 'running'
   const isReading = view.last_id < (session?.last_event_id ?? 0) && log.connection !== 'failed'
+  const actions = usePendingActions(log.id, session?.waiting_on === 'action')
+  const rows = useMemo(() => {
+    const asking = new Set(actions.map(({ payload }) => String(payload['tool_call_id'])))
+    return rowsOf(view.items.slice(first), first, asking, statedVerdicts(view.goal, actions))
+  }, [view.items, view.goal, first, actions])
   return (
     <div
       className="chat-content"
@@ -72,17 +78,23 @@ export function Conversation({
           agent={session?.agent}
         />
       )}
-      {view.items.slice(first).map((item, i) => (
-        <Item
-          key={itemKey(item, first + i)}
-          item={item}
-          expert={expertOf(view, item)}
-          sessionId={log.id}
-          isForkable={session?.parent_id === null}
-          onEvent={onEvent}
-        />
+      {rows.map(row =>
+        row.kind === 'calls' ? (
+          <ToolGroup key={row.key} group={row.group} calls={row.calls} onEvent={onEvent} />
+        ) : (
+          <Item
+            key={row.key}
+            item={row.item}
+            expert={expertOf(view, row.item)}
+            sessionId={log.id}
+            isForkable={session?.parent_id === null}
+            onEvent={onEvent}
+          />
+        ),
+      )}
+      {actions.map(item => (
+        <ActionCard key={item.id} item={item} />
       ))}
-      {session?.waiting_on === 'action' && <ActionCards sessionId={log.id} />}
       {isRunning && isSilent(view) && <WaitingDots />}
     </div>
   )

@@ -1,18 +1,28 @@
 /** Approves or rejects by button or by the keys A and R; a rejection may include a reason. */
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
+import { TAKES_KEYS } from '../ui/takes-keys.ts'
 import { chatWords } from '../words/chat.ts'
 import { generalWords } from '../words/general.ts'
 
 type Props = {
+  /** Texts of the buttons, if not those for one call. */
+  approve?: string
+  reject?: string
   canApprove: boolean
   canReject: boolean
-  isAnsweredElsewhere: boolean
   onApprove: () => void
   onReject: (reason?: string) => void
 }
 
-export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, onReject }: Props) {
+export function Decide({
+  approve = chatWords.approveOnce,
+  reject = chatWords.rejectMore,
+  canApprove,
+  canReject,
+  onApprove,
+  onReject,
+}: Props) {
   const [isRejecting, setRejecting] = useState(false)
   const actions = useRef<HTMLDivElement>(null)
   useDecisionKeys(actions, {
@@ -21,7 +31,6 @@ export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, 
   })
   return (
     <div className="actions" ref={actions} data-decide>
-      {isAnsweredElsewhere && <span className="muted">{chatWords.alreadyDecided}</span>}
       {isRejecting ? (
         <RejectForm canReject={canReject} onReject={onReject} onCancel={() => setRejecting(false)} />
       ) : (
@@ -33,7 +42,7 @@ export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, 
             aria-keyshortcuts="R"
             data-testid="reject"
           >
-            {chatWords.rejectMore} <kbd>R</kbd>
+            {reject} <kbd>R</kbd>
           </Button>
           <Button
             className="button primary"
@@ -42,7 +51,7 @@ export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, 
             aria-keyshortcuts="A"
             data-testid="approve"
           >
-            {chatWords.approveOnce} <kbd>A</kbd>
+            {approve} <kbd>A</kbd>
           </Button>
         </>
       )}
@@ -84,8 +93,6 @@ function RejectForm({ canReject, onReject, onCancel }: FormProps) {
   )
 }
 
-const WRITES = 'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"]'
-
 /**
  * Only the last approval on the page gets the keys, and not while a person types, so one key never decides
  * two.
@@ -101,7 +108,7 @@ function useDecisionKeys(
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.closest(WRITES)) return
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.closest(TAKES_KEYS)) return
       if ([...document.querySelectorAll('[data-decide]')].at(-1) !== actions.current) return
       const act = now.current[event.key.toLowerCase()]
       if (!act) return

@@ -5,7 +5,8 @@ import { ToggleButton } from 'react-aria-components'
 import type { ExpertRun } from '@cairn/state'
 import { client } from '../api.ts'
 import { formatSpent, formatTokens, oneLine } from '../format.ts'
-import { ChevronIcon, DownIcon, UpIcon } from '../ui/page-icons.tsx'
+import { ChevronIcon, DownIcon, LensIcon, UpIcon } from '../ui/page-icons.tsx'
+import { Status } from '../ui/status.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import './expert-card.css'
 import { chatWords } from '../words/chat.ts'
@@ -32,14 +33,15 @@ export const ExpertCard = memo(function ExpertCard({
     >
       <summary>
         <ChevronIcon />
-        <strong>{run.expert}</strong>
+        <LensIcon />
+        <span className="tool-verb">{run.expert}</span>
         <span className="expert-task truncate">{oneLine(run.task, 140)}</span>
-        <span className="tool-status" data-status={STATUS[run.status]}>
-          {WORDS[run.status]}
-        </span>
         {run.status === 'failed' && (
           <span className="tool-error truncate">{oneLine(run.outcome ?? '', 200)}</span>
         )}
+        <span className="tool-result">
+          <Status kind={STATUS[run.status]} word={WORDS[run.status]} />
+        </span>
       </summary>
       {isOpen && <Work run={run} />}
       {run.status !== 'working' && (

@@ -9,7 +9,7 @@ import './history-item.css'
 import { chatWords } from '../words/chat.ts'
 
 export const HistoryItem = memo(function HistoryItem({ item }: { item: ItemOf<'history'> }) {
-  const { forked_from: from, messages } = item
+  const { forked_from: from, imported, messages } = item
   return (
     <section className="history" aria-label={chatWords.history} data-testid="history">
       {messages.map((message, at) => (
@@ -19,7 +19,9 @@ export const HistoryItem = memo(function HistoryItem({ item }: { item: ItemOf<'h
       ))}
       <p className="history-end faint">
         {chatWords.messagesFrom(messages.length)}{' '}
-        {from === null ? (
+        {imported !== null ? (
+          chatWords.importedFrom(imported.format)
+        ) : from === null ? (
           chatWords.otherSession
         ) : (
           <Link

@@ -1,19 +1,20 @@
 /** One item of the chat, rendered by its kind. */
 import { memo } from 'react'
-import { type ChatItem, type ExpertRun, SPAWN_TASK_TOOL } from '@cairn/state'
+import type { ChatItem, ExpertRun } from '@cairn/state'
 import { ArtifactItem } from '../artifacts/artifact-item.tsx'
 import { AnswerItem } from './answer-item.tsx'
 import { ApprovalCard } from './approval-card.tsx'
 import { BoardItem } from './board-item.tsx'
-import { isAsked, type ItemOf } from './chat-item.ts'
+import type { ItemOf } from './chat-item.ts'
 import { ExpertCard } from './expert-card.tsx'
 import { HistoryItem } from './history-item.tsx'
 import { QuestionCard } from './question-card.tsx'
-import { ToolCard } from './tool-card.tsx'
+import { ToolRow } from './tool-row.tsx'
 import { UserItem } from './user-item.tsx'
 import { TaskItem } from './task-item.tsx'
 import { WorkerItem } from './worker-item.tsx'
 import './command-reply.css'
+import { Markdown } from '../markdown/markdown.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { AlertIcon } from '../ui/icons.tsx'
 import { generalWords } from '../words/general.ts'
@@ -47,8 +48,8 @@ export const Item = memo(function Item({
     case 'tool':
       return expert ? (
         <ExpertCard sessionId={sessionId} run={expert} />
-      ) : isAsked(item) || isTask(item) ? null : (
-        <ToolCard item={item} onEvent={onEvent} />
+      ) : (
+        <ToolRow item={item} onEvent={onEvent} />
       )
     case 'question':
       return <QuestionCard sessionId={sessionId} item={item} />
@@ -67,15 +68,12 @@ export const Item = memo(function Item({
   }
 })
 
-/** A task has its own card, too. */
-const isTask = ({ name, status }: ItemOf<'tool'>): boolean => name === SPAWN_TASK_TOOL && status === 'done'
-
 /** The server's reply to a slash command. The agent did not write it, so it cannot be rated. */
 const CommandReply = memo(function CommandReply({ item }: { item: ItemOf<'answer'> }) {
   return (
-    <p className="command-reply" data-testid="command-reply" data-event={item.event_id} role="status">
-      {item.content}
-    </p>
+    <div className="command-reply" data-testid="command-reply" data-event={item.event_id} role="status">
+      <Markdown text={item.content} />
+    </div>
   )
 })
 

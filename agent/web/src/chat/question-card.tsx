@@ -1,6 +1,7 @@
 /** A question of the agent, answered here with a choice or free text. */
 import { memo } from 'react'
 import { visibleText } from '@cairn/protocol'
+import { HelpIcon } from '../ui/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { QuestionForm } from './question-form.tsx'
 import { chatWords } from '../words/chat.ts'
@@ -21,31 +22,36 @@ export const QuestionCard = memo(function QuestionCard({
       data-state={state}
       data-call={item.tool_call_id}
     >
-      <h2>
-        {state === 'open'
-          ? chatWords.question
-          : state === 'answered'
-            ? chatWords.answered
-            : chatWords.skipped}
-      </h2>
-      {item.context !== null && <p className="muted">{visibleText(item.context)}</p>}
-      {state === 'open' ? (
-        <QuestionForm sessionId={sessionId} callId={item.tool_call_id} questions={item.questions} />
-      ) : (
-        <dl className="answers">
-          {item.questions.map(question => (
-            <div key={question.prompt}>
-              <dt>{visibleText(question.prompt)}</dt>
-              <dd>
-                {visibleText(
-                  item.responses?.find(response => response.question === question.prompt)?.answer ??
-                    chatWords.noAnswer,
-                )}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      <header className="card-head">
+        <HelpIcon />
+        <h2>
+          {state === 'open'
+            ? chatWords.question
+            : state === 'answered'
+              ? chatWords.answered
+              : chatWords.skipped}
+        </h2>
+      </header>
+      <div className="card-body">
+        {item.context !== null && <p className="muted">{visibleText(item.context)}</p>}
+        {state === 'open' ? (
+          <QuestionForm sessionId={sessionId} callId={item.tool_call_id} questions={item.questions} />
+        ) : (
+          <dl className="answers">
+            {item.questions.map(question => (
+              <div key={question.prompt}>
+                <dt>{visibleText(question.prompt)}</dt>
+                <dd>
+                  {visibleText(
+                    item.responses?.find(response => response.question === question.prompt)?.answer ??
+                      chatWords.noAnswer,
+                  )}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </div>
     </section>
   )
 })

@@ -27,9 +27,11 @@ type FormProps = {
   questions: readonly Question[]
   /** The text above the form. A question with the same text is hidden visually, not from screen readers. */
   saidAbove?: string
+  /** Called after the answer was accepted. */
+  onAnswered?: () => void
 }
 
-export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormProps) {
+export function QuestionForm({ sessionId, callId, questions, saidAbove, onAnswered }: FormProps) {
   const queries = useQueryClient()
   const [entries, setEntries] = useState<Record<number, Entry>>({})
   const answer = useMutation({
@@ -38,6 +40,7 @@ export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormPr
         params: { id: sessionId, tool_call_id: callId },
         body: { responses },
       }),
+    ...(onAnswered !== undefined && { onSuccess: onAnswered }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
   })
   const responses = questions.map((question, i) => ({
@@ -56,6 +59,7 @@ export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormPr
           key={question.prompt}
           question={question}
           isSaidAbove={question.prompt === saidAbove}
+          isNumbered={questions.length === 1}
           entry={entries[i] ?? NO_ENTRY}
           onChange={entry => setEntries({ ...entries, [i]: entry })}
         />
@@ -77,11 +81,13 @@ export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormPr
 type FieldProps = {
   question: Question
   isSaidAbove: boolean
+  /** Whether a number chooses; with several questions it would not say which one it answers. */
+  isNumbered: boolean
   entry: Entry
   onChange: (entry: Entry) => void
 }
 
-function QuestionField({ question, isSaidAbove, entry, onChange }: FieldProps) {
+function QuestionField({ question, isSaidAbove, isNumbered, entry, onChange }: FieldProps) {
   const write = (written: string) => onChange({ ...entry, written })
   const field = <Input className="input" placeholder={chatWords.yourAnswer} data-testid="question-text" />
   const label = (
@@ -102,6 +108,7 @@ function QuestionField({ question, isSaidAbove, entry, onChange }: FieldProps) {
         {choices.map((choice, c) => (
           <Radio key={choice.label} value={String(c)} className="choice" data-testid="question-choice">
             <span className="choice-label">
+              {isNumbered && c < 9 && <kbd aria-hidden="true">{c + 1}</kbd>}
               <ExactText text={choice.label} />
             </span>
             {choice.description !== undefined && (

@@ -9,7 +9,8 @@ import { visibleText } from '@cairn/protocol'
 import { isTaskItemOver, type TaskItem as Task, type WorkerOutcome } from '@cairn/state'
 import { formatDuration, formatTokens, oneLine } from '../format.ts'
 import { tasksQuery } from '../tasks/tasks-query.ts'
-import { ChevronIcon } from '../ui/page-icons.tsx'
+import { ChevronIcon, WorkerIcon } from '../ui/page-icons.tsx'
+import { Status, type StatusKind } from '../ui/status.tsx'
 import { causeWord } from '../workers/worker-words.ts'
 import { costOf, Elapsed, Said } from './worker-item.tsx'
 import './worker-item.css'
@@ -19,15 +20,14 @@ import { generalWords } from '../words/general.ts'
 
 const WORDS = chatWords.taskState
 type TaskStatus = keyof typeof WORDS
-/** The status colours are those of tool calls. */
-const DOTS: Record<TaskStatus, string> = {
-  todo: 'asked',
-  ready: 'asked',
+const KINDS: Record<TaskStatus, StatusKind> = {
+  todo: 'idle',
+  ready: 'idle',
   running: 'running',
   blocked: 'waiting',
   done: 'done',
   failed: 'failed',
-  cancelled: 'asked',
+  cancelled: 'idle',
 }
 
 /** The status from the log. The store is newer for a task that a person answered or that is queued. */
@@ -54,10 +54,11 @@ export const TaskItem = memo(function TaskItem({ item, sessionId }: { item: Task
     >
       <summary>
         <ChevronIcon />
-        <strong>{chatWords.task}</strong>
+        <WorkerIcon />
+        <span className="tool-verb">{chatWords.task}</span>
         <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
-        <span className="tool-status" data-status={DOTS[standing]}>
-          {WORDS[standing]}
+        <span className="tool-result">
+          <Status kind={KINDS[standing]} word={WORDS[standing]} />
           {standing === 'running' && last !== undefined && <Elapsed since={last.created_at} />}
         </span>
         <span className="task-facts faint numeric truncate">{factsOf(item)}</span>

@@ -8,7 +8,8 @@ import { visibleText } from '@cairn/protocol'
 import type { WorkerItem as Worker, WorkerOutcome } from '@cairn/state'
 import { formatCost, formatDuration, formatTokens, oneLine } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { ChevronIcon } from '../ui/page-icons.tsx'
+import { ChevronIcon, WorkerIcon } from '../ui/page-icons.tsx'
+import { Status } from '../ui/status.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { causeWord } from '../workers/worker-words.ts'
 import './worker-item.css'
@@ -32,23 +33,25 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
     >
       <summary>
         <ChevronIcon />
-        <strong>{ROLES[item.role]}</strong>
+        <WorkerIcon />
+        <span className="tool-verb">{ROLES[item.role]}</span>
         <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
-        <span className="tool-status" data-status={STATUS[item.status]}>
-          {outcome === null ? (
-            <>
-              {chatWords.taskRunning}
-              <Elapsed since={item.created_at} />
-            </>
-          ) : outcome.cause === null ? (
-            chatWords.taskState.done
-          ) : (
-            causeWord(outcome.cause)
-          )}
-        </span>
         {outcome !== null && outcome.cause !== null && (
           <span className="tool-error truncate">{oneLine(visibleText(outcome.text), 200)}</span>
         )}
+        <span className="tool-result">
+          <Status
+            kind={STATUS[item.status]}
+            word={
+              outcome === null
+                ? chatWords.taskState.running
+                : outcome.cause === null
+                  ? chatWords.taskState.done
+                  : causeWord(outcome.cause)
+            }
+          />
+          {outcome === null && <Elapsed since={item.created_at} />}
+        </span>
       </summary>
       {isOpen && <WorkerBody item={item} />}
       <footer className="worker-foot">
@@ -127,5 +130,5 @@ export const Said = ({ text }: { text: string }) => (
 
 export function Elapsed({ since }: { since: string }) {
   const ms = useNow(1000) - Date.parse(since)
-  return ms > 1500 ? <> · {formatDuration(Math.floor(ms / 1000) * 1000)}</> : null
+  return ms > 1500 ? <span className="faint">{formatDuration(Math.floor(ms / 1000) * 1000)}</span> : null
 }

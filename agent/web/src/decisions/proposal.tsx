@@ -21,11 +21,14 @@ export function SkillText({ skill }: { skill: SkillProposal }) {
   )
 }
 
-export function ProposalButtons({ item }: { item: InboxItem }) {
+type ButtonsProps = { item: InboxItem; onDecided?: () => void }
+
+export function ProposalButtons({ item, onDecided }: ButtonsProps) {
   const queries = useQueryClient()
   const decide = useMutation({
     mutationFn: (decision: 'approve' | 'reject') =>
       client.call('respondInbox', { params: { item_id: item.id }, body: { decision } }),
+    ...(onDecided !== undefined && { onSuccess: onDecided }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
   })
   return (

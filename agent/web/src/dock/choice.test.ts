@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { choiceOf, choicesOf } from './choice.ts'
+import { choiceOf } from './choice.ts'
 
 const ask = (...labels: string[]) => ({ prompt: 'Which?', choices: labels.map(label => ({ label })) })
 
@@ -11,6 +11,6 @@ test('a number alone selects that choice; any other text is a free answer', () =
 })
 
 test('a number selects nothing if there are several questions or no choices', () => {
-  expect(choicesOf([ask('red'), ask('big')])).toEqual([])
+  expect(choiceOf([ask('red'), ask('big')], '1')).toBeNull()
   expect(choiceOf([{ prompt: 'What?' }], '1')).toBeNull()
 })

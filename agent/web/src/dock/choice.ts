@@ -2,7 +2,7 @@
 import type { Question } from '@cairn/protocol'
 
 /** The numbered choices; only a single open question has them. */
-export function choicesOf(questions: readonly Question[]): readonly string[] {
+function choicesOf(questions: readonly Question[]): readonly string[] {
   const [question, ...more] = questions
   return question === undefined || more.length > 0
     ? []

@@ -3,9 +3,10 @@
  * instruction to the running turn, or the answer to the open question.
  */
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
-import { AttachIcon, SendIcon, StopIcon, FileIcon } from '../ui/page-icons.tsx'
-import { AskedHint, Choices } from './asked.tsx'
-import { type ComposerProps, useComposer } from './use-composer.ts'
+import { StopIcon, FileIcon } from '../ui/page-icons.tsx'
+import { AskedHint } from './asked.tsx'
+import UnknownCommandNote from './unknown-command-note.tsx'
+import { type Asked, type ComposerProps, useComposer } from './use-composer.ts'
 import './dock.css'
 import { composerWords } from '../words/composer.ts'
 import { generalWords } from '../words/general.ts'
@@ -13,7 +14,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
-import { CloseIcon } from '../ui/icons.tsx'
+import { AttachIcon, CloseIcon, SendIcon } from '../ui/icons.tsx'
 import type { Attached } from './use-attachments.ts'
 import type { Completion } from './use-completion.ts'
 
@@ -26,19 +27,18 @@ export function Composer(props: ComposerProps) {
 function OpenComposer(props: ComposerProps) {
   const { isRunning, asked, hint, isConnected } = props
   const composing = useComposer(props)
-  const { draft, files, completion, choice, isEmpty, submit, submitAsShown, stop } = composing
+  const { draft, files, completion, choice, isEmpty, held, submit, submitAsShown, stop } = composing
   const drop = (event: DragEvent) => {
     event.preventDefault()
     files.add([...event.dataTransfer.files])
   }
   return (
     <div className="composer" onDrop={drop} onDragOver={event => event.preventDefault()}>
-      {asked && <Choices questions={asked.questions} chosen={choice} onChoose={draft.choose} />}
       <CompletionList {...completion} />
       <AttachedList attached={files.attached} onRemove={files.remove} />
       <div className="composer-box">
         {asked === null && <AttachButton onPick={files.add} />}
-        <Field composing={composing} asks={asked !== null} isRunning={isRunning} />
+        <Field composing={composing} asked={asked} isRunning={isRunning} />
         {isRunning && (
           <button
             type="button"
@@ -63,7 +63,14 @@ function OpenComposer(props: ComposerProps) {
           <SendIcon />
         </button>
       </div>
-      {asked ? (
+      {held !== null ? (
+        <UnknownCommandNote
+          unknown={held}
+          text={draft.text}
+          onReplace={draft.replace}
+          onSend={() => submit(held.on_question, true)}
+        />
+      ) : asked ? (
         <AskedHint choice={choice} isDisabled={isEmpty} onSendInstead={() => submit('pass_over')} />
       ) : (
         <p className="composer-hint faint">{hint}</p>
@@ -95,9 +102,10 @@ function AttachButton({ onPick }: { onPick: (files: File[]) => void }) {
   )
 }
 
-type FieldProps = { composing: Composing; asks: boolean; isRunning: boolean }
+type FieldProps = { composing: Composing; asked: Asked | null; isRunning: boolean }
 
-function Field({ composing, asks, isRunning }: FieldProps) {
+function Field({ composing, asked, isRunning }: FieldProps) {
+  const asks = asked !== null
   const { draft, field, files, completion, onKeyDown, write } = composing
   const { candidates, active } = completion
   const isOpen = candidates.length > 0
@@ -117,9 +125,7 @@ function Field({ composing, asks, isRunning }: FieldProps) {
       onSelect={event => draft.moveCaret(event.currentTarget.selectionStart)}
       onKeyDown={onKeyDown}
       onPaste={paste}
-      placeholder={
-        asks ? composerWords.yourAnswer : isRunning ? composerWords.steer : composerWords.placeholder
-      }
+      placeholder={asks ? answerWords(asked) : isRunning ? composerWords.steer : composerWords.placeholder}
       aria-label={asks ? composerWords.yourAnswer : composerWords.message}
       aria-autocomplete="list"
       aria-haspopup="listbox"
@@ -130,6 +136,12 @@ function Field({ composing, asks, isRunning }: FieldProps) {
     />
   )
 }
+
+/** The choices are in the card of the question. */
+const answerWords = ({ questions }: Asked): string =>
+  questions.some(({ choices = [] }) => choices.length > 0)
+    ? composerWords.ownAnswer
+    : composerWords.yourAnswer
 
 /** Shown in place of the composer in an archived session, with a button that restores it. */
 function ArchivedNote({ sessionId }: { sessionId: string }) {

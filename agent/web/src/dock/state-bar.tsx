@@ -1,4 +1,4 @@
-/** The retry and resume buttons of a failed or paused session. */
+/** The retry and resume buttons of a failed or paused session. The chat says why it failed. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
@@ -18,7 +18,7 @@ export function StateBar({ session }: { session: Session | undefined }) {
   const { id, state } = session
   return (
     <div className="state-bar" data-state={state} role="status">
-      <span>{state === 'failed' ? composerWords.failed : composerWords.paused}</span>
+      <span>{state === 'failed' ? composerWords.saved : composerWords.paused}</span>
       {state === 'failed' ? (
         <Button
           className="button"

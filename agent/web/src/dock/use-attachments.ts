@@ -54,6 +54,17 @@ export function useAttachments(sessionId: string) {
   }
 }
 
+/** Uploads the files of a message that starts a session, and returns what the message carries. */
+export async function uploadAll(sessionId: string, files: readonly File[]): Promise<Carried> {
+  const attached: Attached[] = []
+  for (const [id, file] of files.entries()) {
+    const about = { id, name: file.name, state: 'ready' } as const
+    if (isPicture(file)) attached.push({ ...about, kind: 'picture', value: await readPicture(file) })
+    else attached.push({ ...about, kind: 'file', value: await putFile(sessionId, file) })
+  }
+  return carry(attached)
+}
+
 function carry(attached: readonly Attached[]): Carried {
   const images = attached.flatMap(one => (one.kind === 'picture' && one.value ? [one.value] : []))
   const attachments = attached.flatMap(one => (one.kind === 'file' && one.value ? [one.value] : []))

@@ -1,14 +1,16 @@
 /** The state of the composer, and the actions of its keys and buttons. */
-import { type KeyboardEvent, useRef } from 'react'
+import { type KeyboardEvent, useRef, useState } from 'react'
 import type { Question } from '@cairn/protocol'
+import { type UnknownCommand, unknownCommand } from '@cairn/state'
 import { choiceOf } from './choice.ts'
 import { recall } from './recall.ts'
 import { useAttachments } from './use-attachments.ts'
 import { useCompletion } from './use-completion.ts'
 import { useDraft } from './use-draft.ts'
 import { type Sent, useSendMessage } from './use-send-message.ts'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { client } from '../api.ts'
+import { aboutQuery } from '../queries.ts'
 
 export type Asked = { callId: string; questions: readonly Question[] }
 export type ComposerProps = {
@@ -39,9 +41,15 @@ export function useComposer({ sessionId, isRunning, asked, said, isConnected, on
   })
   const choice = choiceOf(asked?.questions ?? [], draft.text)
   const isEmpty = draft.text.trim() === '' || send.isPending || files.isReading
-  const submit = (on_question: Sent['on_question']) => {
+  const { data: about } = useQuery(aboutQuery)
+  const [held, setHeld] = useState<Held | null>(null)
+  const submit = (on_question: Sent['on_question'], asText = false) => {
     const content = draft.text.trim()
     if (isEmpty) return
+    const skills = about?.skills.map(({ name }) => name)
+    const unknown = asText || choice !== null || skills === undefined ? null : unknownCommand(content, skills)
+    setHeld(unknown && { ...unknown, text: draft.text, on_question })
+    if (unknown !== null) return
     send.mutate(
       on_question === 'answer'
         ? { content: choice ?? content, on_question }
@@ -63,8 +71,25 @@ export function useComposer({ sessionId, isRunning, asked, said, isConnected, on
     history.leave()
     draft.change(text, caret)
   }
-  return { draft, field, files, completion, choice, isEmpty, submit, submitAsShown, onKeyDown, write, stop }
+  return {
+    draft,
+    field,
+    files,
+    completion,
+    choice,
+    isEmpty,
+    // A change of the text withdraws the attempt to send it.
+    held: held?.text === draft.text ? held : null,
+    submit,
+    submitAsShown,
+    onKeyDown,
+    write,
+    stop,
+  }
 }
+
+/** A message that was not sent because it begins with an unknown command. */
+type Held = UnknownCommand & { text: string; on_question: Sent['on_question'] }
 
 /** Arrow up in an empty field recalls earlier messages, arrow down returns. */
 function useRecall(

@@ -9,8 +9,8 @@ export type MessageDraft = {
   caret: number
   change: (text: string, caret: number) => void
   moveCaret: (caret: number) => void
-  /** Enters the number of a choice. */
-  choose: (number: number) => void
+  /** Enters another text, and returns to the field. */
+  replace: (text: string) => void
 }
 
 export function useDraft(sessionId: string): [MessageDraft, RefObject<HTMLTextAreaElement | null>] {
@@ -32,6 +32,10 @@ export function useDraft(sessionId: string): [MessageDraft, RefObject<HTMLTextAr
     if (field.current?.value !== next) wantedCaret.current = to
     set({ text: next, caret: to })
   }
+  const replace = (next: string) => {
+    change(next, next.length)
+    field.current?.focus()
+  }
   const draft: MessageDraft = {
     text,
     caret,
@@ -39,10 +43,7 @@ export function useDraft(sessionId: string): [MessageDraft, RefObject<HTMLTextAr
     moveCaret: to => {
       if (to !== caret) set({ text, caret: to })
     },
-    choose: number => {
-      change(String(number), 1)
-      field.current?.focus()
-    },
+    replace,
   }
   return [draft, field]
 }

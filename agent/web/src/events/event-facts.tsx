@@ -16,7 +16,8 @@ type Props = {
   before: SessionEvent | undefined
   turn: TurnSums | undefined
   onJump: (id: number) => void
-  onRelated: (text: string) => void
+  /** Shows the events that name a call; undefined in a view without a filter. */
+  onRelated: ((text: string) => void) | undefined
 }
 
 export function EventFacts(props: Props) {
@@ -102,7 +103,7 @@ function Related({ event, onRelated }: Props) {
           </dd>
         </>
       )}
-      {typeof callId === 'string' && (
+      {typeof callId === 'string' && onRelated !== undefined && (
         <>
           <dt>{eventsWords.call}</dt>
           <dd>

@@ -1,21 +1,7 @@
 /** The keyboard help of the EVENTS tab. */
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
-import { eventsWords } from '../words/events.ts'
+import { EVENT_KEYS, eventsWords } from '../words/events.ts'
 import { generalWords } from '../words/general.ts'
-
-const KEYS: readonly (readonly [readonly string[], string])[] = [
-  [['j', '↓'], eventsWords.keys.down],
-  [['k', '↑'], eventsWords.keys.up],
-  [['Page Down', 'Page Up'], eventsWords.keys.pages],
-  [['Home', 'End'], eventsWords.keys.ends],
-  [['Enter'], eventsWords.keys.open],
-  [['Esc'], eventsWords.keys.close],
-  [['/'], eventsWords.keys.filter],
-  [['g'], eventsWords.keys.jump],
-  [['f'], eventsWords.keys.follow],
-  [['c'], eventsWords.keys.copy],
-  [['?'], eventsWords.keys.help],
-]
 
 export function EventsHelp({ isOpen, onChange }: { isOpen: boolean; onChange: (isOpen: boolean) => void }) {
   return (
@@ -24,7 +10,7 @@ export function EventsHelp({ isOpen, onChange }: { isOpen: boolean; onChange: (i
         <Dialog>
           <Heading slot="title">{eventsWords.keyboard}</Heading>
           <dl className="keys">
-            {KEYS.map(([keys, what]) => (
+            {EVENT_KEYS.map(([keys, what]) => (
               <div key={what}>
                 <dt>
                   {keys.map(key => (

@@ -20,6 +20,7 @@ import { StatusLine } from './status-line.tsx'
 import { useEventAddress } from './use-event-address.ts'
 import { type EventCursor, useEventCursor } from './use-event-cursor.ts'
 import './events.css'
+import { TAKES_KEYS } from '../ui/takes-keys.ts'
 import { eventsWords } from '../words/events.ts'
 import { generalWords } from '../words/general.ts'
 
@@ -216,9 +217,7 @@ function NewerButton({
 
 type AnyKeyboardEvent = KeyboardEvent | globalThis.KeyboardEvent
 
-const ELSEWHERE =
-  'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], ' +
-  '[role="tree"]'
+const ELSEWHERE = TAKES_KEYS + ', [role="tree"]'
 const CONTROLS = 'a, button, summary, [tabindex]'
 
 /**

@@ -18,6 +18,7 @@ export function useTabCount(count: number): void {
       if (document.title !== wanted) document.title = wanted
     }
     mark()
+    void navigator.setAppBadge?.(count)
     document
       .querySelector('link[rel="icon"]')
       ?.setAttribute('href', count === 0 ? '/icon.svg' : '/icon-waiting.svg')

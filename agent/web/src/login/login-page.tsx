@@ -24,7 +24,7 @@ export function LoginPage() {
     onSuccess: async () => {
       forgetLogs()
       queries.clear()
-      if (next === undefined) await navigate({ to: '/sessions', replace: true })
+      if (next === undefined) await navigate({ to: '/', replace: true })
       // `next` may have a query, so it is an address and not only a path.
       else router.history.replace(next)
     },

@@ -6,6 +6,7 @@ import { CodeBlock } from '../code/code-block.tsx'
 import { csvOf } from '../ui/csv.ts'
 import { WideTable } from '../ui/wide-table.tsx'
 import { mayHoldMaths, withMaths } from './maths.ts'
+import { numericColumns } from './numeric-columns.ts'
 import { toolsWords } from '../words/tools.ts'
 
 const Diagram = lazy(async () => ({ default: (await import('./diagram.tsx')).Diagram }))
@@ -47,7 +48,7 @@ const COMPONENTS: Components = {
   h6: ({ children }) => <h6 dir="auto">{children}</h6>,
   table: ({ children, node }) => (
     <WideTable name={toolsWords.table} columns={columnsOf(node)} csv={table => csvOf(cellsOf(table))}>
-      <table>{children}</table>
+      <table className="table">{children}</table>
     </WideTable>
   ),
   pre: ({ children }) => <Pre>{children}</Pre>,
@@ -79,12 +80,13 @@ function Pre({ children }: { children?: ReactNode }) {
 }
 
 const PLUGINS: Options['remarkPlugins'] = [remarkGfm]
+const COLUMNS = [numericColumns]
 let loading: Promise<typeof import('./maths-plugins.ts')> | undefined
 const loadMaths = () => (loading ??= import('./maths-plugins.ts'))
 
 const Parsed = memo(function Parsed({ text }: { text: string }) {
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
+    <ReactMarkdown remarkPlugins={PLUGINS} rehypePlugins={COLUMNS} components={COMPONENTS}>
       {text}
     </ReactMarkdown>
   )
@@ -95,7 +97,7 @@ const WithMaths = memo(function WithMaths({ text }: { text: string }) {
   return (
     <ReactMarkdown
       remarkPlugins={[remarkGfm, [...READ_MATHS]]}
-      rehypePlugins={[[...DRAW_MATHS]]}
+      rehypePlugins={[...COLUMNS, [...DRAW_MATHS]]}
       components={COMPONENTS}
     >
       {withMaths(text)}

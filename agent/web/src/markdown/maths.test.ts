@@ -18,4 +18,6 @@ test('does not treat money, shell variables or code as formulas', () => {
   ])
     expect(withMaths(text), text).toBe(text)
   expect(mayHoldMaths('nothing of the kind')).toBe(false)
+  expect(mayHoldMaths('Budget: 500k tokens | $5 | 2h')).toBe(false)
+  expect(mayHoldMaths('$5 and $x^2$')).toBe(true)
 })

@@ -11,8 +11,8 @@ const DISPLAY = /\\\[([\s\S]+?)\\\]/g
 const DOLLAR = /(?<![\\$\w])\$(?![\s$])([^$\n]+?)(?<![\s\\])\$(?![\d$])/g
 const MATHEMATICS = /[\\^_={}<>+*/]|^[a-zA-Z]$/
 
-/** Whether a text may contain a formula; the renderer is loaded only then. */
-export const mayHoldMaths = (text: string): boolean => /\$|\\\(|\\\[/.test(text)
+/** Whether a text may contain a formula; the renderer is loaded only then. One dollar sign alone is money. */
+export const mayHoldMaths = (text: string): boolean => /\$[^$]*\$|\\\(|\\\[/.test(text)
 
 export function withMaths(text: string): string {
   return text

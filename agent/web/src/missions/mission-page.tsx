@@ -7,13 +7,16 @@ import { client, describeError } from '../api.ts'
 import { boardQuery } from '../board/board-query.ts'
 import { Note } from '../board/note.tsx'
 import { formatCost, formatTokens, oneLine } from '../format.ts'
-import { StateDot } from '../sessions/session-state.tsx'
+import { StateMark } from '../sessions/session-state.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
-import { BackIcon } from '../ui/page-icons.tsx'
-import { formatAgo, useNow } from '../ui/use-now.ts'
+import { BackIcon } from '../ui/icons.tsx'
+import { Page } from '../ui/page.tsx'
+import { Status } from '../ui/status.tsx'
 import { asSession, workerWord } from '../workers/worker-words.ts'
 import { BudgetBars } from './budget-bars.tsx'
-import { resultWord, roundOf, STATUS_WORDS } from './mission-words.ts'
+import { Guidance } from './guidance.tsx'
+import { MissionResult, Rounds } from './mission-result.tsx'
+import { MISSION_KINDS, roundOf, STATUS_WORDS } from './mission-words.ts'
 import { missionQuery, missionTasksQuery, missionWorkersQuery } from './missions-query.ts'
 import { ResearchSections } from './research-section.tsx'
 import { TaskGraph } from './task-graph.tsx'
@@ -24,71 +27,68 @@ import { generalWords } from '../words/general.ts'
 export function MissionPage() {
   const { missionId } = useParams({ from: '/shell/missions/$missionId' })
   const { data: mission, error } = useQuery(missionQuery(missionId))
-  const now = useNow(5000)
   return (
-    <div className="missions">
-      <header className="page-head">
+    <Page
+      title={mission ? oneLine(visibleText(mission.description), 120) : missionsWords.mission}
+      facts={mission && <Facts mission={mission} />}
+      actions={mission && <Steer mission={mission} />}
+      back={
         <Link to="/missions" className="button quiet square back" aria-label={missionsWords.backToMissions}>
           <BackIcon />
         </Link>
-        <h1 className="truncate">
-          {mission ? oneLine(visibleText(mission.description), 120) : missionsWords.mission}
-        </h1>
-      </header>
-      <div className="missions-scroll">
-        {error && (
-          <p className="inline-error" role="alert">
-            {describeError(error)}
-          </p>
-        )}
-        {mission && <Mission mission={mission} now={now} />}
-      </div>
-    </div>
+      }
+    >
+      {error && (
+        <p className="inline-error" role="alert">
+          {describeError(error)}
+        </p>
+      )}
+      {mission && <Mission mission={mission} />}
+    </Page>
   )
 }
 
-function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
+const Facts = ({ mission }: { mission: MissionDetail }) => (
+  <>
+    <span data-testid="mission-status">
+      <Status
+        kind={MISSION_KINDS[mission.status]}
+        word={mission.evaluating ? missionsWords.evaluating : STATUS_WORDS[mission.status]}
+        isPill
+      />
+    </span>
+    <span className="faint numeric">{roundOf(mission)}</span>
+    <Link
+      className="json-link"
+      to="/sessions/$sessionId"
+      params={{ sessionId: mission.session_id }}
+      data-testid="mission-coordinator"
+    >
+      {missionsWords.coordinator}
+    </Link>
+  </>
+)
+
+function Mission({ mission }: { mission: MissionDetail }) {
   const isLive = !isMissionOver(mission.status)
   const { data: tasks = [] } = useQuery(missionTasksQuery(mission.mission_id, isLive))
   const { data: workers = [] } = useQuery(missionWorkersQuery(mission.mission_id, isLive))
   const { data: board } = useQuery(boardQuery(mission.session_id, isLive))
   return (
     <div className="mission" data-testid="mission" data-status={mission.status}>
-      <section className="mission-head" aria-label={generalWords.state}>
-        <p className="mission-line">
-          <span className="mission-status" data-testid="mission-status">
-            {mission.evaluating ? missionsWords.evaluating : STATUS_WORDS[mission.status]}
-          </span>
-          <span className="numeric">{roundOf(mission)}</span>
-          <span className="faint numeric">
-            {generalWords.tokenCount(formatTokens(mission.spent.tokens))}
-            {/* Hidden if no model has a price. */}
-            {mission.spent.cost_usd > 0 && ` · ${formatCost(mission.spent.cost_usd)}`}
-          </span>
-          <Link
-            to="/sessions/$sessionId"
-            params={{ sessionId: mission.session_id }}
-            data-testid="mission-coordinator"
-          >
-            {missionsWords.coordinator}
-          </Link>
-        </p>
-        {mission.reason !== null && <p className="muted">{visibleText(mission.reason)}</p>}
-        <BudgetBars mission={mission} />
-        <Steer mission={mission} />
-      </section>
-      <section>
-        <h2>{mission.kind === 'research' ? missionsWords.research : missionsWords.mission}</h2>
-        <p className="mission-text">
-          <ExactText text={mission.description} />
-        </p>
-        <h3>{missionsWords.criteria}</h3>
-        <p className="mission-text muted">
-          <ExactText text={mission.rubric} />
-        </p>
-      </section>
+      <div className="mission-top">
+        <div className="mission-main">
+          {mission.reason !== null && <p className="surface muted">{visibleText(mission.reason)}</p>}
+          <MissionResult mission={mission} />
+          <Definition mission={mission} />
+        </div>
+        <aside className="mission-side" aria-label={missionsWords.budget}>
+          <Budget mission={mission} />
+          {isLive && <Guidance sessionId={mission.session_id} />}
+        </aside>
+      </div>
       {mission.kind === 'research' && <ResearchSections missionId={mission.mission_id} isLive={isLive} />}
-      <Verdicts mission={mission} now={now} />
+      <Rounds mission={mission} />
       {tasks.length > 0 && (
         <section>
           <h2>{missionsWords.tasks}</h2>
@@ -110,35 +110,34 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
   )
 }
 
-function Verdicts({ mission: { verdicts }, now }: { mission: MissionDetail; now: number }) {
-  return (
-    <section>
-      <h2>{missionsWords.verdicts}</h2>
-      {verdicts.length === 0 && <p className="faint">{missionsWords.noVerdict}</p>}
-      <ol className="verdicts" data-testid="verdicts">
-        {verdicts.map(verdict => (
-          <li key={verdict.iteration} data-result={verdict.result}>
-            <p>
-              <strong>{resultWord(verdict.result)}</strong>{' '}
-              <span className="faint">
-                {missionsWords.roundAt(verdict.iteration, formatAgo(verdict.at, now))}
-                {verdict.trigger === 'round_end' ? '' : `, ${missionsWords.endedBy(verdict.trigger)}`}
-              </span>
-            </p>
-            <p>
-              <ExactText text={verdict.explanation} />
-            </p>
-            {verdict.feedback !== '' && (
-              <p className="muted">
-                <ExactText text={verdict.feedback} />
-              </p>
-            )}
-          </li>
-        ))}
-      </ol>
-    </section>
-  )
-}
+const Definition = ({ mission: { description, rubric } }: { mission: MissionDetail }) => (
+  <details className="surface mission-definition">
+    <summary>
+      {missionsWords.goal} · {missionsWords.criteria}
+    </summary>
+    <p className="mission-text">
+      <ExactText text={description} />
+    </p>
+    <p className="mission-text muted">
+      <ExactText text={rubric} />
+    </p>
+  </details>
+)
+
+const Budget = ({ mission }: { mission: MissionDetail }) => (
+  <section>
+    <h2>{missionsWords.budget}</h2>
+    <div className="surface">
+      <p className="faint numeric">
+        {generalWords.tokenCount(formatTokens(mission.spent.tokens))}
+        {/* Hidden if no model has a price. */}
+        {mission.spent.cost_usd > 0 && ` · ${formatCost(mission.spent.cost_usd)}`}
+      </p>
+      <BudgetBars mission={mission} />
+      {mission.budget === null && <p className="faint">{missionsWords.noBudget}</p>}
+    </div>
+  </section>
+)
 
 function Workers({ workers }: { workers: readonly WorkerView[] }) {
   return (
@@ -147,7 +146,7 @@ function Workers({ workers }: { workers: readonly WorkerView[] }) {
       <ul className="mission-workers" data-testid="mission-workers">
         {workers.map(worker => (
           <li key={worker.worker_id}>
-            <StateDot session={asSession(worker)} />
+            <StateMark session={asSession(worker)} />
             <Link className="truncate" to="/sessions/$sessionId" params={{ sessionId: worker.worker_id }}>
               {visibleText(worker.goal ?? generalWords.untitled)}
             </Link>
@@ -188,7 +187,7 @@ function Steer({ mission: { mission_id, status } }: { mission: MissionDetail }) 
     </Button>
   )
   return isMissionOver(status) ? null : (
-    <div className="mission-actions">
+    <>
       {status === 'active' ? button('pause', generalWords.pause) : button('resume', generalWords.resume)}
       {button('cancel', generalWords.cancel)}
       {steer.error && (
@@ -196,6 +195,6 @@ function Steer({ mission: { mission_id, status } }: { mission: MissionDetail }) 
           {describeError(steer.error)}
         </p>
       )}
-    </div>
+    </>
   )
 }

@@ -1,7 +1,17 @@
 /** Labels and numbers of a mission's state. Pure. */
 import type { MissionView } from '@cairn/protocol'
+import type { StatusKind } from '../ui/status.tsx'
 import { missionsWords } from '../words/missions.ts'
 
+export const MISSION_KINDS: Record<MissionView['status'], StatusKind> = {
+  active: 'running',
+  paused: 'paused',
+  blocked: 'waiting',
+  satisfied: 'done',
+  failed: 'failed',
+  max_iterations_reached: 'failed',
+  cancelled: 'idle',
+}
 export const STATUS_WORDS: Record<MissionView['status'], string> = missionsWords.states
 const RESULT_WORDS: Record<string, string> = missionsWords.results
 export const resultWord = (result: string): string => RESULT_WORDS[result] ?? result

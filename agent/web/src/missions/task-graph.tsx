@@ -89,7 +89,7 @@ function TaskTable({ tasks }: { tasks: readonly TaskView[] }) {
   return (
     <details className="task-table">
       <summary>{missionsWords.asTable}</summary>
-      <table data-testid="task-table">
+      <table className="table" data-testid="task-table">
         <thead>
           <tr>
             <th scope="col">{missionsWords.task}</th>

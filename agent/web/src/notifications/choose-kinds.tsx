@@ -5,6 +5,7 @@ import type { AnswerOf, BodyOf, InboxKind } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { useNotificationChange } from './notification-queries.ts'
+import { optionsOf, Picker } from '../ui/picker.tsx'
 import { notificationsWords } from '../words/notifications.ts'
 
 export type Settings = AnswerOf<'getNotices'>
@@ -46,23 +47,17 @@ export function ChooseKinds({ settings }: { settings: Settings }) {
           </li>
         ))}
       </ul>
-      <label className="notices-field">
-        {notificationsWords.ifStillOpen}
-        <select
-          className="input"
-          value={after_s}
-          onChange={({ target }) => choose({ after_s: Number(target.value) })}
-        >
-          {Object.entries({
-            ...AFTER,
-            ...(after_s in AFTER ? {} : { [after_s]: notificationsWords.afterSeconds(after_s) }),
-          }).map(([seconds, words]) => (
-            <option key={seconds} value={seconds}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Picker
+        className="notices-field"
+        label={notificationsWords.ifStillOpen}
+        isLabelShown
+        options={optionsOf<string>({
+          ...AFTER,
+          ...(after_s in AFTER ? {} : { [after_s]: notificationsWords.afterSeconds(after_s) }),
+        })}
+        value={String(after_s)}
+        onChange={seconds => choose({ after_s: Number(seconds) })}
+      />
       {me?.admin === true && (
         <label className="notices-check">
           <input

@@ -5,10 +5,12 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
 import { canNotify, wantsNotifications, NOTIFICATIONS_KEY } from '../inbox/desktop-notifications.ts'
-import { BackIcon } from '../ui/page-icons.tsx'
+import { BackIcon } from '../ui/icons.tsx'
+import { Page } from '../ui/page.tsx'
 import { ChooseKinds } from './choose-kinds.tsx'
 import { EmailSection } from './email-section.tsx'
 import { notificationsQuery } from './notification-queries.ts'
+import { PushSection } from './push-section.tsx'
 import { RecentNotifications } from './recent-notifications.tsx'
 import { WebhookSection } from './webhook-section.tsx'
 import './notices.css'
@@ -18,33 +20,32 @@ import { generalWords } from '../words/general.ts'
 export function NotificationsPage() {
   const { data: settings, error } = useQuery(notificationsQuery)
   return (
-    <div className="notices">
-      <header className="page-head">
+    <Page
+      title={notificationsWords.notifications}
+      width="read"
+      back={
         <Link to="/inbox" className="button quiet square back" aria-label={notificationsWords.backToInbox}>
           <BackIcon />
         </Link>
-        <h1>{notificationsWords.notifications}</h1>
-      </header>
-      <div className="notices-scroll">
-        <div className="notices-body">
-          <p className="muted">{notificationsWords.about}</p>
-          {error && (
-            <p className="inline-error" role="alert">
-              {describeError(error)}
-            </p>
-          )}
-          {canNotify() && <BrowserSection />}
-          {settings && (
-            <>
-              <ChooseKinds settings={settings} />
-              <WebhookSection settings={settings} />
-              <EmailSection settings={settings} />
-              <RecentNotifications notices={settings.recent} />
-            </>
-          )}
-        </div>
-      </div>
-    </div>
+      }
+    >
+      <p className="muted">{notificationsWords.about}</p>
+      {error && (
+        <p className="inline-error" role="alert">
+          {describeError(error)}
+        </p>
+      )}
+      {canNotify() && <BrowserSection />}
+      {settings && (
+        <>
+          <PushSection settings={settings} />
+          <ChooseKinds settings={settings} />
+          <WebhookSection settings={settings} />
+          <EmailSection settings={settings} />
+          <RecentNotifications notices={settings.recent} />
+        </>
+      )}
+    </Page>
   )
 }
 

@@ -5,7 +5,7 @@ import { sayError } from '../ui/toasts.tsx'
 import { useNotificationChange } from './notification-queries.ts'
 import { notificationsWords } from '../words/notifications.ts'
 
-export function TestButton({ way }: { way: 'webhook' | 'mail' }) {
+export function TestButton({ way }: { way: 'webhook' | 'mail' | 'push' }) {
   const test = useNotificationChange(() => client.call('testNotice', { body: { way } }))
   return (
     <Button

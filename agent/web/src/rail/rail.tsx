@@ -3,13 +3,13 @@
  * the page.
  */
 import { type KeyboardEvent, useEffect, useRef } from 'react'
+import type { Session } from '@cairn/protocol'
 import type { FollowedSession } from '../session/followed-session.ts'
-import { PlanList } from '../tools/plan-list.tsx'
 import { CloseIcon } from '../ui/icons.tsx'
 import { ChangesSection } from './changes-section.tsx'
 import { FilesSection } from './files-section.tsx'
-import type { Section } from './sections.ts'
-import { SECTIONS } from './sections.ts'
+import { Overview } from './overview.tsx'
+import { type Section, SECTION_IDS } from './sections.ts'
 import { TimelineSection } from './timeline-section.tsx'
 import './rail.css'
 import { railWords } from '../words/rail.ts'
@@ -19,17 +19,22 @@ import type { SessionView } from '@cairn/state'
 
 type Props = {
   log: FollowedSession
+  session: Session | undefined
   section: Section
   onSection: (section: Section | null) => void
   onEvent: (id: number) => void
+  /** Opened by the person, not by an address or by itself. */
+  takesFocus: boolean
 }
 
 // React.lazy needs a default export.
-export default function Rail({ log, section, onSection, onEvent }: Props) {
+export default function Rail({ log, session, section, onSection, onEvent, takesFocus }: Props) {
   const rail = useRef<HTMLElement>(null)
-  // The rail takes the focus when it opens and returns it when it closes.
+  // The rail takes the focus when a person opens it, and returns it when it closes.
   const opener = useRef<Element | null>(null)
+  const isAsked = useRef(takesFocus)
   useEffect(() => {
+    if (!isAsked.current) return undefined
     opener.current = document.activeElement
     rail.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus({ preventScroll: true })
     return () => {
@@ -38,10 +43,16 @@ export default function Rail({ log, section, onSection, onEvent }: Props) {
   }, [])
   const close = () => onSection(null)
   return (
-    <aside className="rail" aria-label={railWords.details} ref={rail} data-testid="rail">
+    <aside
+      className="rail"
+      data-section={section}
+      aria-label={railWords.details}
+      ref={rail}
+      data-testid="rail"
+    >
       <header className="rail-head">
         <div className="rail-tabs" role="tablist" aria-label={railWords.details}>
-          {SECTIONS.map(({ id, name }) => (
+          {SECTION_IDS.map(id => (
             <button
               key={id}
               type="button"
@@ -58,7 +69,7 @@ export default function Rail({ log, section, onSection, onEvent }: Props) {
                 else moveToNext(event)
               }}
             >
-              {name}
+              {railWords.sections[id]}
             </button>
           ))}
         </div>
@@ -79,7 +90,7 @@ export default function Rail({ log, section, onSection, onEvent }: Props) {
         aria-labelledby={`rail-tab-${section}`}
         tabIndex={-1}
       >
-        <Body log={log} section={section} onEvent={onEvent} />
+        <Body log={log} session={session} section={section} onEvent={onEvent} />
       </div>
     </aside>
   )
@@ -96,15 +107,11 @@ function moveToNext(event: KeyboardEvent<HTMLElement>) {
   next?.click()
 }
 
-function Body({ log, section, onEvent }: Omit<Props, 'onSection'>) {
+function Body({ log, session, section, onEvent }: Omit<Props, 'onSection' | 'takesFocus'>) {
   const { view, id } = log
   switch (section) {
     case 'plan':
-      return view.plan.length === 0 ? (
-        <p className="rail-empty muted">{railWords.noPlan}</p>
-      ) : (
-        <PlanList todos={view.plan} />
-      )
+      return <Overview log={log} session={session} onEvent={onEvent} />
     case 'changes':
       return <ChangesSection log={log} onEvent={onEvent} />
     case 'files':

@@ -1,12 +1,5 @@
-/** The sections of the rail. */
-import { railWords } from '../words/rail.ts'
-export const SECTIONS = [
-  { id: 'plan', name: railWords.sections.plan },
-  { id: 'changes', name: railWords.sections.changes },
-  { id: 'files', name: railWords.sections.files },
-  { id: 'artifacts', name: railWords.sections.artifacts },
-  { id: 'timeline', name: railWords.sections.timeline },
-] as const
-export type Section = (typeof SECTIONS)[number]['id']
+/** The sections of the rail. Without their names, because the router, which loads first, reads the ids. */
+export const SECTION_IDS = ['plan', 'changes', 'files', 'artifacts', 'timeline'] as const
+export type Section = (typeof SECTION_IDS)[number]
 
-export const isSection = (value: unknown): value is Section => SECTIONS.some(({ id }) => id === value)
+export const isSection = (value: unknown): value is Section => SECTION_IDS.some(id => id === value)

@@ -1,5 +1,6 @@
 /** Selects the turn that a section shows. */
 import type { TurnSums } from '../events/turn-sums.ts'
+import { Picker } from '../ui/picker.tsx'
 import { railWords } from '../words/rail.ts'
 
 type Props = {
@@ -10,21 +11,23 @@ type Props = {
   onChange: (turn: number | null) => void
 }
 
+const WHOLE = 'whole'
+
 export function TurnPicker({ turns, value, whole, onChange }: Props) {
   return (
-    <select
-      className="input turn-picker"
-      aria-label={railWords.turnHead}
-      value={value ?? ''}
-      onChange={event => onChange(event.target.value === '' ? null : Number(event.target.value))}
-      data-testid="turn-picker"
-    >
-      {whole !== undefined && <option value="">{whole}</option>}
-      {turns.toReversed().map(({ number, review }) => (
-        <option key={number} value={number}>
-          {review ? railWords.reviewTurn(number) : railWords.turn(number)}
-        </option>
-      ))}
-    </select>
+    <Picker
+      className="turn-picker"
+      label={railWords.turnHead}
+      options={[
+        ...(whole === undefined ? [] : [{ id: WHOLE, text: whole }]),
+        ...turns.toReversed().map(({ number, review }) => ({
+          id: String(number),
+          text: review ? railWords.reviewTurn(number) : railWords.turn(number),
+        })),
+      ]}
+      value={value === null ? WHOLE : String(value)}
+      onChange={id => onChange(id === WHOLE ? null : Number(id))}
+      testId="turn-picker"
+    />
   )
 }

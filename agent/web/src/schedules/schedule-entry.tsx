@@ -1,149 +1,204 @@
-/** One schedule: its state, next times, runs and missed runs, and actions. */
+/** One schedule: a row of the table, or a card on a phone, with its details when it is open. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
-import { type ScheduleRunView, type ScheduleView, visibleText } from '@cairn/protocol'
+import { type ScheduleView, visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
-import { formatEvery, oneLine } from '../format.ts'
+import { formatCount, formatEvery, oneLine } from '../format.ts'
 import { sessionTitleQuery } from '../queries.ts'
-import { scheduleRunsQuery } from './schedule-queries.ts'
+import { ChevronIcon } from '../ui/page-icons.tsx'
+import { Status, type StatusKind } from '../ui/status.tsx'
+import { TimeAhead } from '../ui/time-ahead.tsx'
+import { TimeOf } from '../ui/time-of.tsx'
+import { useNow } from '../ui/use-now.ts'
 import { generalWords } from '../words/general.ts'
+import { rich } from '../words/rich.tsx'
 import { schedulesWords } from '../words/schedules.ts'
+import { ScheduleRuns } from './schedule-runs.tsx'
+
+const KINDS: Record<ScheduleView['status'], StatusKind> = {
+  active: 'done',
+  paused: 'paused',
+  completed: 'done',
+  cancelled: 'idle',
+  expired: 'idle',
+}
 
 type Action = 'pauseSchedule' | 'resumeSchedule' | 'runSchedule' | 'cancelSchedule'
 
-export function ScheduleEntry({ schedule }: { schedule: ScheduleView }) {
-  const { id, status, name, prompt, reason } = schedule
+function useActions({ id, status }: ScheduleView) {
   const queries = useQueryClient()
-  const [isOpen, setOpen] = useState(false)
-  const { data: title } = useQuery(sessionTitleQuery(schedule.session_id))
   const act = useMutation({
     mutationFn: async (action: Action) => {
       await client.call(action, { params: { schedule_id: id } })
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['schedules'] }),
   })
+  const button = (action: Action, label: string, isOffered: boolean) =>
+    isOffered && (
+      <Button
+        className="button small"
+        isDisabled={act.isPending}
+        onPress={() => act.mutate(action)}
+        data-testid={action}
+      >
+        {label}
+      </Button>
+    )
   const isLive = status === 'active' || status === 'paused'
-  const button = (action: Action, label: string) => (
-    <Button
-      className="button small"
-      isDisabled={act.isPending}
-      onPress={() => act.mutate(action)}
-      data-testid={action}
-    >
-      {label}
-    </Button>
+  return {
+    error: act.error,
+    frequent: (
+      <>
+        {button('runSchedule', schedulesWords.runNow, isLive)}
+        {button('pauseSchedule', generalWords.pause, status === 'active')}
+        {button('resumeSchedule', generalWords.resume, status === 'paused')}
+      </>
+    ),
+    cancel: button('cancelSchedule', schedulesWords.cancel, isLive),
+  }
+}
+
+const nameOf = ({ name, prompt }: ScheduleView): string => visibleText(name ?? oneLine(prompt, 120))
+
+const StatusOf = ({ status }: ScheduleView) => (
+  <Status kind={KINDS[status]} word={schedulesWords.states[status]} />
+)
+
+const whenOf = ({ cron, every_s, at, timezone }: ScheduleView): ReactNode =>
+  cron !== null ? (
+    <>
+      <code>{cron}</code> <span className="faint">{timezone}</span>
+    </>
+  ) : every_s !== null ? (
+    formatEvery(every_s)
+  ) : (
+    rich(schedulesWords.once, { time: at !== null && <TimeOf at={at} /> })
   )
+
+function NextTime({ next }: ScheduleView) {
+  const now = useNow(30_000)
+  const [first] = next
   return (
-    <li className="schedule" data-testid="schedule" data-status={status} data-schedule-id={id}>
+    <span data-testid="next-times">
+      {first === undefined ? schedulesWords.noNext : <TimeAhead at={first} now={now} />}
+    </span>
+  )
+}
+
+type ToggleProps = { schedule: ScheduleView; isOpen: boolean; onToggle: () => void }
+
+const NameButton = ({ schedule, isOpen, onToggle }: ToggleProps) => (
+  <button
+    type="button"
+    className="schedule-name"
+    aria-expanded={isOpen}
+    onClick={onToggle}
+    data-testid="show-runs"
+  >
+    <ChevronIcon />
+    <span className="truncate">{nameOf(schedule)}</span>
+  </button>
+)
+
+/** The columns of the table: name and state, times, next run, counts, actions. */
+const SCHEDULE_COLUMNS = 6
+
+export function ScheduleRow({ schedule }: { schedule: ScheduleView }) {
+  const [isOpen, setOpen] = useState(false)
+  const actions = useActions(schedule)
+  return (
+    <tbody data-testid="schedule" data-status={schedule.status} data-schedule-id={schedule.id}>
+      <tr className="schedule-row-main">
+        <td>
+          <StatusOf {...schedule} />
+        </td>
+        <th scope="row">
+          <NameButton schedule={schedule} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
+        </th>
+        <td>{whenOf(schedule)}</td>
+        <td>
+          <NextTime {...schedule} />
+        </td>
+        <td className="number">
+          {formatCount(schedule.run_count)}
+          {schedule.skipped_count > 0 && (
+            <span className="badge waiting">{schedulesWords.missed(schedule.skipped_count)}</span>
+          )}
+        </td>
+        <td>
+          <div className="row-buttons">{actions.frequent}</div>
+        </td>
+      </tr>
+      {(isOpen || actions.error !== null) && (
+        <tr>
+          <td colSpan={SCHEDULE_COLUMNS} className="schedule-open">
+            <Details schedule={schedule} actions={actions} />
+          </td>
+        </tr>
+      )}
+    </tbody>
+  )
+}
+
+export function ScheduleCard({ schedule }: { schedule: ScheduleView }) {
+  const [isOpen, setOpen] = useState(false)
+  const actions = useActions(schedule)
+  return (
+    <li
+      className="schedule"
+      data-testid="schedule"
+      data-status={schedule.status}
+      data-schedule-id={schedule.id}
+    >
       <header>
-        <h2>{visibleText(name ?? oneLine(prompt, 120))}</h2>
-        <span className={status === 'paused' ? 'badge waiting' : 'badge'}>{status}</span>
+        <h2>
+          <NameButton schedule={schedule} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
+        </h2>
+        <StatusOf {...schedule} />
       </header>
       <p className="schedule-facts">
-        <span className="mono">{timesOf(schedule)}</span> · {generalWords.runs(schedule.run_count)} ·{' '}
-        {schedulesWords.missed(schedule.skipped_count)} ·{' '}
-        <Link to="/sessions/$sessionId" params={{ sessionId: schedule.session_id }} className="json-link">
-          {visibleText(title ?? schedulesWords.openSession)}
-        </Link>
+        {whenOf(schedule)} · <NextTime {...schedule} /> · {generalWords.runs(schedule.run_count)}
+        {schedule.skipped_count > 0 && <> · {schedulesWords.missed(schedule.skipped_count)}</>}
       </p>
-      {reason !== null && <p className="faint">{visibleText(reason)}</p>}
-      {schedule.next.length > 0 && (
-        <p className="schedule-facts" data-testid="next-times">
-          {schedulesWords.next(schedule.next.slice(0, 3).map(shownTime).join(', '))}
-        </p>
-      )}
-      {act.error && (
-        <p className="inline-error" role="alert">
-          {describeError(act.error)}
-        </p>
-      )}
-      <div className="schedule-actions">
-        {status === 'active' && button('pauseSchedule', generalWords.pause)}
-        {status === 'paused' && button('resumeSchedule', generalWords.resume)}
-        {isLive && button('runSchedule', schedulesWords.runNow)}
-        {isLive && button('cancelSchedule', generalWords.cancel)}
-        <Button
-          className="button quiet small"
-          aria-expanded={isOpen}
-          onPress={() => setOpen(!isOpen)}
-          data-testid="show-runs"
-        >
-          {isOpen ? schedulesWords.hideRuns : schedulesWords.runs}
-        </Button>
-      </div>
-      {isOpen && <Runs id={id} />}
+      <div className="schedule-actions">{actions.frequent}</div>
+      {(isOpen || actions.error !== null) && <Details schedule={schedule} actions={actions} />}
     </li>
   )
 }
 
-/** "2026-03-29 02:30 UTC": UTC, so that it is the same for every reader. */
-const shownTime = (iso: string): string => `${iso.slice(0, 16).replace('T', ' ')} UTC`
+type DetailProps = { schedule: ScheduleView; actions: ReturnType<typeof useActions> }
 
-const timesOf = ({ cron, every_s, at, timezone }: ScheduleView): string =>
-  cron !== null
-    ? `${cron} (${timezone})`
-    : every_s !== null
-      ? formatEvery(every_s)
-      : schedulesWords.once(shownTime(at ?? ''))
-
-function Runs({ id }: { id: string }) {
-  const { data, error } = useQuery(scheduleRunsQuery(id))
-  if (error)
-    return (
-      <p className="inline-error" role="alert">
-        {describeError(error)}
-      </p>
-    )
-  const runs = data?.runs ?? []
+function Details({ schedule, actions }: DetailProps) {
+  const { data: title } = useQuery(sessionTitleQuery(schedule.session_id))
+  const now = useNow(30_000)
   return (
-    <table className="schedule-runs" data-testid="schedule-runs">
-      <caption className="visually-hidden">{schedulesWords.runsCaption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{schedulesWords.slot}</th>
-          <th scope="col">{generalWords.result}</th>
-          <th scope="col">{generalWords.session}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {runs.map(run => (
-          <tr key={run.slot_at} data-testid="schedule-run" data-status={run.status}>
-            <td>
-              <time dateTime={run.slot_at}>{shownTime(run.slot_at)}</time>
-              {run.manual && <span className="faint"> {schedulesWords.manually}</span>}
-            </td>
-            <td>{wordOf(run)}</td>
-            <td>
-              {run.run_session_id !== null && (
-                <Link
-                  to="/sessions/$sessionId"
-                  params={{ sessionId: run.run_session_id }}
-                  className="json-link"
-                >
-                  {schedulesWords.open}
-                </Link>
-              )}
-            </td>
-          </tr>
-        ))}
-        {runs.length === 0 && (
-          <tr>
-            <td colSpan={3} className="faint">
-              {schedulesWords.noRuns}
-            </td>
-          </tr>
-        )}
-      </tbody>
-    </table>
+    <div className="schedule-details">
+      {actions.error !== null && (
+        <p className="inline-error" role="alert">
+          {describeError(actions.error)}
+        </p>
+      )}
+      {schedule.reason !== null && <p className="muted">{visibleText(schedule.reason)}</p>}
+      <p className="schedule-prompt">{visibleText(schedule.prompt)}</p>
+      <p className="schedule-facts">
+        {schedulesWords.postsTo}{' '}
+        <Link to="/sessions/$sessionId" params={{ sessionId: schedule.session_id }} className="json-link">
+          {visibleText(title ?? schedulesWords.openSession)}
+        </Link>
+      </p>
+      {schedule.next.length > 1 && (
+        <ol className="schedule-next" aria-label={schedulesWords.nextTimes}>
+          {schedule.next.map(at => (
+            <li key={at}>
+              <TimeAhead at={at} now={now} />
+            </li>
+          ))}
+        </ol>
+      )}
+      <ScheduleRuns id={schedule.id} />
+      <div className="schedule-actions">{actions.cancel}</div>
+    </div>
   )
-}
-
-const WHY: Readonly<Record<string, string>> = schedulesWords.reasons
-
-function wordOf({ status, reason, collapsed }: ScheduleRunView): string {
-  const more = collapsed === 0 ? '' : schedulesWords.andMore(collapsed)
-  if (status === 'skipped') return `${schedulesWords.skipped(WHY[reason ?? ''] ?? reason ?? '')}${more}`
-  return `${status === 'failed' ? schedulesWords.failed(reason ?? '') : status}${more}`
 }

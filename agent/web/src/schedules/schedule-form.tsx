@@ -1,10 +1,13 @@
 /** Creates a schedule: the session that receives its results, the prompt, the times and the limits. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ScheduleInput } from '@cairn/protocol'
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { type ScheduleInput, visibleText } from '@cairn/protocol'
+import { type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
-import { sessionsQuery } from '../queries.ts'
+import { sessionsQuery } from '../sessions/sessions-query.ts'
+import { Field } from '../ui/field.tsx'
+import { optionsOf, Picker } from '../ui/picker.tsx'
+import { useRequestKey } from '../ui/use-request-key.ts'
 import { firstWhen, timingOf, WhenField } from './when-field.tsx'
 import { schedulesWords } from '../words/schedules.ts'
 import { generalWords } from '../words/general.ts'
@@ -14,14 +17,11 @@ type Overlap = keyof typeof OVERLAPS
 
 function useCreate(onDone: () => void) {
   const queries = useQueryClient()
-  // A repeated request must not create a second schedule: one idempotency key for each input.
-  const attempt = useRef({ text: '', key: '' })
+  const { keyOf } = useRequestKey()
   return useMutation({
-    mutationFn: (body: ScheduleInput & { session_id: string }) => {
-      const text = JSON.stringify(body)
-      if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
-      return client.call('createSchedule', { body, idempotencyKey: attempt.current.key })
-    },
+    meta: { showsError: true },
+    mutationFn: (body: ScheduleInput & { session_id: string }) =>
+      client.call('createSchedule', { body, idempotencyKey: keyOf(JSON.stringify(body)) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['schedules'] })
       onDone()
@@ -31,8 +31,8 @@ function useCreate(onDone: () => void) {
 
 export function ScheduleForm({ onDone }: { onDone: () => void }) {
   const [given, setSession] = useState('')
-  const sessions = useInfiniteQuery(sessionsQuery({})).data?.pages.flatMap(page => page.sessions)
-  const session_id = given === '' ? (sessions?.[0]?.id ?? '') : given
+  const sessions = useInfiniteQuery(sessionsQuery({})).data?.pages.flatMap(page => page.sessions) ?? []
+  const session_id = given === '' ? (sessions[0]?.id ?? '') : given
   const [prompt, setPrompt] = useState('')
   const [when, setWhen] = useState(firstWhen)
   const [overlap, setOverlap] = useState<Overlap>('skip')
@@ -45,26 +45,20 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
   }
   return (
     <form className="schedule-form" onSubmit={submit} data-testid="schedule-form">
-      <Field label={schedulesWords.postTo}>
-        {id => (
-          <select
-            id={id}
-            className="input"
-            value={session_id}
-            onChange={event => setSession(event.target.value)}
-          >
-            {(sessions ?? []).map(session => (
-              <option key={session.id} value={session.id}>
-                {session.title ?? schedulesWords.untitled(session.id.slice(0, 8))}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Picker
+        label={schedulesWords.postTo}
+        isLabelShown
+        options={sessions.map(({ id, title }) => ({
+          id,
+          text: visibleText(title ?? schedulesWords.untitled(id.slice(0, 8))),
+        }))}
+        value={session_id === '' ? null : session_id}
+        onChange={setSession}
+      />
       <Field label={schedulesWords.prompt}>
-        {id => (
+        {control => (
           <textarea
-            id={id}
+            {...control}
             className="input"
             rows={3}
             required
@@ -98,16 +92,6 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
   )
 }
 
-function Field({ label, children }: { label: string; children: (id: string) => ReactNode }) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      {children(id)}
-    </div>
-  )
-}
-
 type LimitsProps = {
   overlap: Overlap
   setOverlap: (overlap: Overlap) => void
@@ -117,26 +101,17 @@ type LimitsProps = {
 
 const Limits = ({ overlap, setOverlap, maxRuns, setMaxRuns }: LimitsProps) => (
   <div className="schedule-row">
-    <Field label={schedulesWords.ifActive}>
-      {id => (
-        <select
-          id={id}
-          className="input"
-          value={overlap}
-          onChange={event => setOverlap(event.target.value as Overlap)}
-        >
-          {Object.entries(OVERLAPS).map(([name, words]) => (
-            <option key={name} value={name}>
-              {words}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <Picker
+      label={schedulesWords.ifActive}
+      isLabelShown
+      options={optionsOf<Overlap>(OVERLAPS)}
+      value={overlap}
+      onChange={setOverlap}
+    />
     <Field label={schedulesWords.stopAfter}>
-      {id => (
+      {control => (
         <input
-          id={id}
+          {...control}
           className="input"
           type="number"
           min={1}

@@ -1,7 +1,11 @@
 /** The times of a schedule, with a preview of the next ones while the person types. */
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
+import { formatInZone } from '@cairn/protocol'
 import { describeError } from '../api.ts'
+import { optionsOf, Picker } from '../ui/picker.tsx'
+import { TimeAhead } from '../ui/time-ahead.tsx'
+import { useNow } from '../ui/use-now.ts'
 import { previewQuery, type Timing } from './schedule-queries.ts'
 import { schedulesWords } from '../words/schedules.ts'
 
@@ -81,24 +85,19 @@ const Interval = ({ when, set }: { when: When; set: (change: Partial<When>) => v
       value={when.count}
       onChange={event => set({ count: Number(event.target.value) })}
     />
-    <select
-      className="input"
-      aria-label={schedulesWords.unit}
+    <Picker
+      label={schedulesWords.unit}
+      options={optionsOf<Unit>(schedulesWords.units)}
       value={when.unit}
-      onChange={event => set({ unit: event.target.value as Unit })}
-    >
-      {(Object.keys(UNITS) as Unit[]).map(name => (
-        <option key={name} value={name}>
-          {schedulesWords.units[name]}
-        </option>
-      ))}
-    </select>
+      onChange={unit => set({ unit })}
+    />
   </div>
 )
 
 /** The next times with remarks about unusual ones, or the server's error message. */
 function Preview({ timing }: { timing: Timing }) {
   const asked = useDeferredValue(timing)
+  const now = useNow(30_000)
   const { data, error } = useQuery({ ...previewQuery(asked), placeholderData: before => before })
   if (error)
     return (
@@ -110,10 +109,22 @@ function Preview({ timing }: { timing: Timing }) {
     <ol className="schedule-next" aria-label={schedulesWords.nextTimes} data-testid="preview">
       {(data?.next ?? []).map(({ at, local, note }) => (
         <li key={at}>
-          <time dateTime={at}>{local}</time> <span className="faint">{data?.timezone}</span>
+          {'cron' in asked ? (
+            <>
+              <time dateTime={at}>{formatLocal(local, now)}</time>{' '}
+              <span className="faint">{data?.timezone}</span>
+            </>
+          ) : (
+            // An interval has no zone of its own.
+            <TimeAhead at={at} now={now} />
+          )}
           {note !== null && <span className="badge waiting">{note}</span>}
         </li>
       ))}
     </ol>
   )
 }
+
+/** The wall time of the server, "2026-03-29 02:30", for people: "29 Mar, 02:30". */
+const formatLocal = (local: string, now: number): string =>
+  formatInZone(Date.parse(`${local.replace(' ', 'T')}Z`), now, 'UTC')

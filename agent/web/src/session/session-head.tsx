@@ -1,68 +1,63 @@
 /** The head of a session: title, state, context usage, tokens, cost, and the session's actions. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
+import type { SessionView } from '@cairn/state'
 import { client, describeError } from '../api.ts'
 import { formatCost, formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
-import { canPause, StateDot, stateWord } from '../sessions/session-state.tsx'
+import { SessionLink } from '../sessions/session-link.tsx'
+import { canPause, StateStatus } from '../sessions/session-state.tsx'
 import type { FollowedSession, Connection } from './followed-session.ts'
 import { generalWords } from '../words/general.ts'
+import { rich } from '../words/rich.tsx'
 import { sessionWords } from '../words/session.ts'
 
-export function SessionHead({ log, session }: { log: FollowedSession; session: Session | undefined }) {
+type Props = {
+  log: FollowedSession
+  session: Session | undefined
+  /** Whether the page follows the whole log; otherwise the view says itself whether it is live. */
+  isFollowed: boolean
+}
+
+export function SessionHead({ log, session, isFollowed }: Props) {
   const { view } = log
-  const title = view.title ?? session?.title
   const input = view.input_tokens || session?.input_tokens || 0
   const output = view.output_tokens || session?.output_tokens || 0
   return (
     <div className="session-about">
       <div className="session-name">
-        {session && <StateDot session={session} />}
         <h1 className="truncate" data-testid="session-title">
-          {title ?? generalWords.untitledSession}
+          {view.title ?? session?.title ?? generalWords.untitledSession}
         </h1>
+        {session && (
+          <span data-testid="session-state" data-state={session.state}>
+            <StateStatus
+              session={session}
+              note={isFollowed && isCut(log.connection) ? sessionWords.lastKnown : ''}
+            />
+          </span>
+        )}
         {session && <SessionActions session={session} />}
       </div>
       <div className="session-sums numeric">
-        {session && (
-          <span
-            data-testid="session-state"
-            data-state={session.state}
-            className={session.state.startsWith('needs_') ? 'badge waiting' : undefined}
-          >
-            {stateWord(session)}
-            {isCut(log.connection) && sessionWords.lastKnown}
+        {isFollowed && <ConnectionBadge log={log} />}
+        {session?.parent_id && (
+          <span className="truncate">
+            {rich(sessionWords.workerOf, {
+              title: <SessionLink id={session.parent_id} unnamed={sessionWords.anotherSession} />,
+            })}
           </span>
         )}
-        <ConnectionBadge log={log} />
-        {session?.parent_id && (
-          <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: session.parent_id }}>
-            {sessionWords.parentSession}
-          </Link>
-        )}
-        {session?.model && <span className="wide">{session.model}</span>}
+        {session?.model && <span className="wide truncate">{session.model}</span>}
         <span title={generalWords.tokensInOut(formatCount(input), formatCount(output))}>
           {formatTokens(input + output)}
           <span className="wide">{sessionWords.tokensUnit}</span>
         </span>
-        <span
-          data-testid="session-cost"
-          title={
-            view.unpriced_models.length > 0
-              ? sessionWords.noPrice(view.unpriced_models.join(', '))
-              : undefined
-          }
-        >
-          {formatSpent(view.cost_usd, view.unpriced_models.length > 0)}
-        </span>
-        {session !== undefined && session.children_cost_usd > 0 && (
-          <span className="wide">{sessionWords.workersCost(formatCost(session.children_cost_usd))}</span>
-        )}
+        <Cost view={view} session={session} />
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
-        <PauseButton session={session} isConnected={log.connection === 'live'} />
+        <PauseButton session={session} isConnected={!isFollowed || log.connection === 'live'} />
       </div>
     </div>
   )
@@ -71,6 +66,24 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
 /** The page has lost its connection, so what it shows may be outdated. */
 const isCut = (connection: FollowedSession['connection']): boolean =>
   connection === 'reconnecting' || connection === 'draining' || connection === 'failed'
+
+/** The total cost of the session and its workers. */
+function Cost({ view, session }: { view: SessionView; session: Session | undefined }) {
+  const { unpriced_models: unpriced } = view
+  const workers = session?.children_cost_usd ?? 0
+  const own = view.cost_usd || session?.cost_usd || 0
+  return (
+    <>
+      <span
+        data-testid="session-cost"
+        title={unpriced.length > 0 ? sessionWords.noPrice(unpriced.join(', ')) : undefined}
+      >
+        {formatSpent(own + workers, unpriced.length > 0)}
+      </span>
+      {workers > 0 && <span className="wide">{sessionWords.workersCost(formatCost(workers))}</span>}
+    </>
+  )
+}
 
 function ContextGauge({ used, window }: { used: number; window: number }) {
   const text = sessionWords.context(formatCount(used), formatCount(window))

@@ -4,10 +4,13 @@ import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tansta
 import { Suspense, lazy, useCallback, useEffect, useState, useMemo, useSyncExternalStore } from 'react'
 import type { Session } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
-import { noteSession, sessionQuery, meQuery } from '../queries.ts'
+import { noteSession, sessionQuery } from '../queries.ts'
 import { titleMark } from '../sessions/session-state.tsx'
-import { BackIcon } from '../ui/page-icons.tsx'
+import { hasOverview } from '../rail/has-overview.ts'
 import { isSection, type Section } from '../rail/sections.ts'
+import { BackLink } from '../ui/page.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { useMediaQuery } from '../ui/use-media-query.ts'
 import { ChatTab } from '../chat/chat-tab.tsx'
 import { type FollowedSession, followSession } from './followed-session.ts'
 import { SessionHead } from './session-head.tsx'
@@ -15,14 +18,15 @@ import { SessionTabs, type View, panelProps } from './session-tabs.tsx'
 import './session.css'
 import { generalWords } from '../words/general.ts'
 import { errorsWords } from '../words/errors.ts'
-import { loginWords } from '../words/login.ts'
 import { followLog } from '../live/live.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { keptLogs as logs } from './kept-logs.ts'
+import { WHOLE_LOG_MAX } from '../live/whole-log.ts'
 
 const BrowserTab = lazy(async () => ({ default: (await import('../browser/browser-tab.tsx')).BrowserTab }))
 const EventsTab = lazy(async () => ({ default: (await import('../events/events-tab.tsx')).EventsTab }))
 const Rail = lazy(() => import('../rail/rail.tsx'))
+const RunTab = lazy(async () => ({ default: (await import('../run/run-tab.tsx')).RunTab }))
 const WorkersTab = lazy(async () => ({ default: (await import('../workers/workers-tab.tsx')).WorkersTab }))
 
 export function SessionPage() {
@@ -31,11 +35,14 @@ export function SessionPage() {
 }
 
 function OpenSession({ id }: { id: string }) {
-  const log = useSessionLog(id)
   const path = useRouterState({ select: state => state.location.pathname })
+  const open: View = VIEWS.find(view => path.replace(/\/$/, '').endsWith(`/${view}`)) ?? 'chat'
   const { data: session, error, refetch } = useQuery(sessionQuery(id))
+  const { log, isFollowed } = useSessionLog(id, open, session)
   const queries = useQueryClient()
   const places = usePlaces(id)
+  const isWide = useMediaQuery('(min-width: 1100px)')
+  const opensByItself = isWide && !places.isClosed
   const { state_id } = log.view
   // The server determines the state of the session; a new event in the log triggers the query.
   const readTo = session?.last_event_id ?? Infinity
@@ -45,54 +52,55 @@ function OpenSession({ id }: { id: string }) {
   useEffect(() => {
     if (session) noteSession(queries, session)
   }, [queries, session])
-  const title = generalWords.pageTitle(
-    `${session ? titleMark(session) : ''}${log.view.title ?? session?.title ?? generalWords.session}`,
-  )
-  useEffect(() => {
-    document.title = title
-    return () => {
-      document.title = generalWords.product
-    }
-  }, [title])
+  useDocumentTitle(log.view.title, session)
 
   if (error && !session) {
     return (
-      <div className="empty" role="alert">
-        <h1>{isMissing(error) ? errorsWords.noSession : errorsWords.sessionFailed}</h1>
+      <Empty level={1} isAlert title={isMissing(error) ? errorsWords.noSession : errorsWords.sessionFailed}>
         <p>{describeError(error)}</p>
         <Link className="button" to="/sessions">
           {generalWords.goToSessions}
         </Link>
-      </div>
+      </Empty>
     )
   }
-  const { section, showSection, showEvent, showPlan } = places
-  const open: View = VIEWS.find(view => path.replace(/\/$/, '').endsWith(`/${view}`)) ?? 'chat'
+  const { showSection, showEvent } = places
+  const section = places.section ?? (opensByItself && hasOverview(log.view) ? 'plan' : null)
   return (
     <div className="session">
       <header className="session-head">
-        <Link to="/sessions" className="button quiet square back" aria-label={generalWords.backToSessions}>
-          <BackIcon />
-        </Link>
-        <SessionHead log={log} session={session} />
+        <BackLink hasCount />
+        <SessionHead log={log} session={session} isFollowed={isFollowed} />
         <SessionTabs
           id={id}
           view={open}
-          events={log.index.events.length - log.index.deltas}
-          hasWorkers={log.index.countByType.has('worker.spawned')}
+          events={isFollowed ? log.index.events.length - log.index.deltas : null}
+          hasWorkers={log.index.countByType.has('worker.spawned') || (session?.children_cost_usd ?? 0) > 0}
           hasBrowser={log.index.countByType.has('browser.provisioned')}
           isRailOpen={open === 'chat' && section !== null}
           onRail={open === 'chat' ? () => showSection(section === null ? lastSection : null) : null}
+          hasNews={section === null && hasOverview(log.view)}
         />
       </header>
-      <PasswordOffer />
       <div {...panelProps(open)}>
         {open === 'chat' ? (
           <>
-            <ChatTab log={log} session={session} onEvent={showEvent} onPlan={showPlan} />
+            <ChatTab
+              log={log}
+              session={session}
+              onEvent={showEvent}
+              onOverview={section === 'plan' ? null : () => showSection('plan')}
+            />
             {section !== null && (
               <Suspense fallback={null}>
-                <Rail log={log} section={section} onSection={showSection} onEvent={showEvent} />
+                <Rail
+                  log={log}
+                  session={session}
+                  section={section}
+                  onSection={showSection}
+                  onEvent={showEvent}
+                  takesFocus={places.isAsked}
+                />
               </Suspense>
             )}
           </>
@@ -106,13 +114,28 @@ function OpenSession({ id }: { id: string }) {
   )
 }
 
+/** The title of the session in the browser's tab, marked by its state. */
+function useDocumentTitle(titleOfLog: string | null | undefined, session: Session | undefined): void {
+  const title = generalWords.pageTitle(
+    `${session ? titleMark(session) : ''}${titleOfLog ?? session?.title ?? generalWords.session}`,
+  )
+  useEffect(() => {
+    document.title = title
+    return () => {
+      document.title = generalWords.product
+    }
+  }, [title])
+}
+
 /** Views with their own path below the session's, each loaded on demand. */
-const VIEWS = ['workers', 'browser', 'events'] as const
+const VIEWS = ['run', 'workers', 'browser', 'events'] as const
 
 type Loaded = { view: (typeof VIEWS)[number]; log: FollowedSession; session: Session | undefined }
 
 function LoadedView({ view, log, session }: Loaded) {
   switch (view) {
+    case 'run':
+      return <RunTab log={log} session={session} />
     case 'workers':
       return <WorkersTab log={log} session={session} />
     case 'browser':
@@ -125,62 +148,34 @@ function LoadedView({ view, log, session }: Loaded) {
 /** The section to show when the rail is opened next. */
 let lastSection: Section = 'plan'
 
+/** Set once a person closed the rail: it then opens only on request. */
+const RAIL_CLOSED = 'cairn-rail-closed'
+
 /** Navigation to an event, and to a section of the rail, which is part of the address. */
 function usePlaces(id: string) {
   const navigate = useNavigate()
   const { rail } = useSearch({ strict: false })
   const section = isSection(rail) ? rail : null
+  const [isClosed, setClosed] = useState(() => localStorage.getItem(RAIL_CLOSED) !== null)
+  const [isAsked, setAsked] = useState(false)
   const showSection = useCallback(
     (next: Section | null) => {
       if (next !== null) lastSection = next
+      setAsked(true)
+      setClosed(next === null)
+      if (next === null) localStorage.setItem(RAIL_CLOSED, '1')
+      else localStorage.removeItem(RAIL_CLOSED)
       void navigate({ to: '.', search: next === null ? {} : { rail: next }, replace: true })
     },
     [navigate],
   )
-  const showPlan = useCallback(() => showSection('plan'), [showSection])
   const showEvent = useCallback(
     (event: number) => {
       void navigate({ to: '/sessions/$sessionId/events', params: { sessionId: id }, search: { id: event } })
     },
     [navigate, id],
   )
-  return { section, showSection, showPlan, showEvent }
-}
-
-// Loaded on demand, because most people decline.
-const PasswordDialog = lazy(async () => ({
-  default: (await import('../password/password-dialog.tsx')).PasswordDialog,
-}))
-
-/** Set once the offer was declined in this browser. */
-const KEY = 'cairn-no-password'
-
-/** Offers a password to a person who logged in with a link, until they set or decline it. */
-function PasswordOffer() {
-  const { data: me } = useQuery(meQuery)
-  const [isDeclined, setDeclined] = useState(() => localStorage.getItem(KEY) !== null)
-  const [isAsking, setAsking] = useState(false)
-  if (me?.has_password !== false || isDeclined) return null
-  const decline = () => {
-    localStorage.setItem(KEY, '1')
-    setDeclined(true)
-  }
-  return (
-    <aside className="password-offer" aria-label={loginWords.offer} data-testid="password-offer">
-      <span>{loginWords.offerText}</span>
-      <button type="button" className="button small" onClick={() => setAsking(true)}>
-        {loginWords.setPassword}
-      </button>
-      <button type="button" className="button quiet small" onClick={decline}>
-        {loginWords.notNow}
-      </button>
-      {isAsking && (
-        <Suspense fallback={null}>
-          <PasswordDialog onDone={() => setAsking(false)} />
-        </Suspense>
-      )}
-    </aside>
-  )
+  return { section, showSection, showEvent, isClosed, isAsked }
 }
 
 const KEPT = 4
@@ -203,10 +198,15 @@ function logOf(id: string): FollowedSession {
   return log
 }
 
-/** The log of the open session. Some logs stay in memory, so that returning to one resumes at its cursor. */
-function useSessionLog(id: string): FollowedSession {
+/**
+ * The log of the open session. Some logs stay in memory, so that returning to one resumes at its cursor. The
+ * Run view of a long log reads only what it draws.
+ */
+function useSessionLog(id: string, open: View, session: Session | undefined) {
   const log = useMemo(() => logOf(id), [id])
-  useEffect(() => followWhileVisible(() => log.follow()), [log])
+  const isShort = session !== undefined && session.last_event_id <= WHOLE_LOG_MAX
+  const isFollowed = open !== 'run' || isShort || log.index.events.length > 0
+  useEffect(() => (isFollowed ? followWhileVisible(() => log.follow()) : undefined), [log, isFollowed])
   useSyncExternalStore(log.subscribe, () => log.revision)
-  return log
+  return { log, isFollowed }
 }

@@ -10,7 +10,7 @@ import { formatCount } from '../format.ts'
 import { PanelIcon } from '../ui/page-icons.tsx'
 import { sessionWords } from '../words/session.ts'
 
-export type View = 'chat' | 'workers' | 'browser' | 'events'
+export type View = 'chat' | 'run' | 'workers' | 'browser' | 'events'
 export const panelProps = (view: View) =>
   ({
     id: `panel-${view}`,
@@ -34,7 +34,8 @@ function moveToNext(event: KeyboardEvent<HTMLElement>) {
 type Props = {
   id: string
   view: View
-  events: number
+  /** Number of events; null while the page has not read the log. */
+  events: number | null
   /** Whether the session has had workers; without them the tab is hidden. */
   hasWorkers: boolean
   /** Whether the session has had a browser. */
@@ -42,9 +43,20 @@ type Props = {
   isRailOpen: boolean
   /** Opens and closes the rail; null if the page has none. */
   onRail: (() => void) | null
+  /** The closed rail has something to show. */
+  hasNews: boolean
 }
 
-export function SessionTabs({ id, view, events, hasWorkers, hasBrowser, isRailOpen, onRail }: Props) {
+export function SessionTabs({
+  id,
+  view,
+  events,
+  hasWorkers,
+  hasBrowser,
+  isRailOpen,
+  onRail,
+  hasNews,
+}: Props) {
   const tab = (of: View) =>
     ({
       id: `tab-${of}`,
@@ -63,6 +75,9 @@ export function SessionTabs({ id, view, events, hasWorkers, hasBrowser, isRailOp
         <Link to="/sessions/$sessionId" {...tab('chat')}>
           {sessionWords.tabs.chat}
         </Link>
+        <Link to="/sessions/$sessionId/run" {...tab('run')}>
+          {sessionWords.tabs.run}
+        </Link>
         {(hasWorkers || view === 'workers') && (
           <Link to="/sessions/$sessionId/workers" {...tab('workers')}>
             {sessionWords.tabs.workers}
@@ -74,13 +89,15 @@ export function SessionTabs({ id, view, events, hasWorkers, hasBrowser, isRailOp
           </Link>
         )}
         <Link to="/sessions/$sessionId/events" {...tab('events')}>
-          {sessionWords.tabs.events} <span className="tab-count numeric">{formatCount(events)}</span>
+          {sessionWords.tabs.events}{' '}
+          {events !== null && <span className="tab-count numeric">{formatCount(events)}</span>}
         </Link>
       </div>
       {onRail !== null && (
         <button
           type="button"
-          className="button quiet square"
+          className="button quiet square rail-toggle"
+          data-news={hasNews || undefined}
           aria-label={sessionWords.rail}
           title={sessionWords.rail}
           aria-expanded={isRailOpen}

@@ -42,6 +42,7 @@ test('the Markdown of a fork has the earlier messages, and a message lists its f
       items: [
         {
           kind: 'history',
+          imported: null,
           ...at,
           forked_from: { session_id: 'origin', event_id: 7 },
           messages: [

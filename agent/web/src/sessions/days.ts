@@ -24,11 +24,13 @@ function dayLabel(at: number, now: number): string {
   })
 }
 
-/** Sorted by cost, the sessions form one group without a label. */
+/** Pinned sessions come first. Sorted by cost, the sessions form one group without a label. */
 export function byDay(sessions: readonly Session[], sort: SessionSort, now: number): Day[] {
   if (sort === 'cost') return sessions.length === 0 ? [] : [{ label: '', sessions: [...sessions] }]
-  const days: Day[] = []
+  const pinned = sessions.filter(session => session.pinned)
+  const days: Day[] = pinned.length === 0 ? [] : [{ label: sessionsWords.pinned, sessions: pinned }]
   for (const session of sessions) {
+    if (session.pinned) continue
     const label = dayLabel(Date.parse(sort === 'updated' ? session.updated_at : session.created_at), now)
     const last = days.at(-1)
     if (last?.label === label) last.sessions.push(session)

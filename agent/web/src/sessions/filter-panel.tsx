@@ -1,9 +1,10 @@
 /** Filters and sorts the list: by state, agent, channel, cost and time. */
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useId } from 'react'
-import { SESSION_SORTS, SESSION_STATES, type SessionSort } from '@cairn/protocol'
+import { useId } from 'react'
+import { SESSION_SORTS, SESSION_STATES, visibleText } from '@cairn/protocol'
 import { aboutQuery } from '../queries.ts'
 import { AGES, countFilters, type Filters } from '../session-filters.ts'
+import { optionsOf, Picker } from '../ui/picker.tsx'
 import { STATE_WORDS } from './session-state.tsx'
 import { sessionsWords } from '../words/sessions.ts'
 import { sessionMenuWords } from '../words/session-menu.ts'
@@ -39,22 +40,18 @@ function FilterFields({ filters, onChange }: Props) {
     <>
       <Choice
         label={generalWords.state}
-        value={filters.state ?? ''}
-        onChange={state => onChange({ state: state as Filters['state'] })}
-      >
-        <option value="">{sessionMenuWords.any}</option>
-        {SESSION_STATES.map(state => (
-          <option key={state} value={state}>
-            {STATE_WORDS[state]}
-          </option>
-        ))}
-      </Choice>
-      <Choice label={generalWords.agent} value={filters.agent ?? ''} onChange={agent => onChange({ agent })}>
-        <option value="">{sessionMenuWords.any}</option>
-        {agents.map(agent => (
-          <option key={agent}>{agent}</option>
-        ))}
-      </Choice>
+        anyWord={sessionMenuWords.any}
+        value={filters.state}
+        options={SESSION_STATES.map(id => ({ id, text: STATE_WORDS[id] }))}
+        onChange={state => onChange({ state })}
+      />
+      <Choice
+        label={generalWords.agent}
+        anyWord={sessionMenuWords.any}
+        value={filters.agent}
+        options={agents.map(id => ({ id, text: visibleText(id) }))}
+        onChange={agent => onChange({ agent })}
+      />
       <Entry
         label={sessionMenuWords.channel}
         value={filters.channel ?? ''}
@@ -70,49 +67,44 @@ function FilterFields({ filters, onChange }: Props) {
       />
       <Choice
         label={sessionMenuWords.changed}
-        value={filters.age ?? ''}
-        onChange={age => onChange({ age: age as Filters['age'] })}
-      >
-        <option value="">{sessionMenuWords.anyTime}</option>
-        {Object.entries(AGES).map(([age, words]) => (
-          <option key={age} value={age}>
-            {words}
-          </option>
-        ))}
-      </Choice>
-      <Choice
+        anyWord={sessionMenuWords.anyTime}
+        value={filters.age}
+        options={optionsOf(AGES)}
+        onChange={age => onChange({ age })}
+      />
+      <Picker
         label={sessionMenuWords.order}
+        isLabelShown
+        options={SESSION_SORTS.map(id => ({ id, text: SORT_WORDS[id] }))}
         value={filters.sort ?? 'created'}
-        onChange={sort => onChange({ sort: sort as SessionSort })}
-      >
-        {SESSION_SORTS.map(sort => (
-          <option key={sort} value={sort}>
-            {SORT_WORDS[sort]}
-          </option>
-        ))}
-      </Choice>
+        onChange={sort => onChange({ sort })}
+      />
     </>
   )
 }
 
 type FieldProps = { label: string; value: string; onChange: (value: string | undefined) => void }
 
-function Choice({ label, value, onChange, children }: FieldProps & { children: ReactNode }) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <select
-        id={id}
-        className="input"
-        value={value}
-        onChange={event => onChange(event.target.value === '' ? undefined : event.target.value)}
-      >
-        {children}
-      </select>
-    </div>
-  )
+/** The filters have no value where anything is wanted, and an option needs an id. */
+const ANY = ' any'
+
+type ChoiceProps<T extends string> = {
+  label: string
+  anyWord: string
+  value: T | undefined
+  options: readonly { id: T; text: string }[]
+  onChange: (value: T | undefined) => void
 }
+
+const Choice = <T extends string>({ label, anyWord, value, options, onChange }: ChoiceProps<T>) => (
+  <Picker
+    label={label}
+    isLabelShown
+    options={[{ id: ANY, text: anyWord }, ...options]}
+    value={value ?? ANY}
+    onChange={chosen => onChange(options.find(({ id }) => id === chosen)?.id)}
+  />
+)
 
 function Entry({ label, value, onChange, ...more }: FieldProps & { type?: 'number'; placeholder: string }) {
   const id = useId()

@@ -35,7 +35,8 @@ export async function doToSession(deed: string, session: Session, queries: Query
   if (deed === 'restore') {
     await client.call('restoreSession', { params: { id } })
     await refreshSession(queries, id)
-    return say(sessionMenuWords.restored)
+    say(sessionMenuWords.restored)
+    return
   }
   const events = await readLog(id)
   if (deed === 'jsonl') return save(`${id}.jsonl`, events.map(event => `${JSON.stringify(event)}\n`).join(''))

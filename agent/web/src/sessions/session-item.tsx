@@ -1,21 +1,22 @@
 /** One session of the list: its state, title and cost. */
 import { Link } from '@tanstack/react-router'
-import type { KeyboardEvent, ReactNode } from 'react'
-import { formatSpent, formatTokens, type Session, waitsFor } from '@cairn/protocol'
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react'
+import { formatSpent, type Session } from '@cairn/protocol'
 import { formatAgo } from '../ui/use-now.ts'
 import { SessionActions } from './session-actions.tsx'
-import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
+import { StateMark, shownState, stateWord } from './session-state.tsx'
 import { generalWords } from '../words/general.ts'
 
 type Props = { session: Session; isOpen: boolean; now: number; children?: ReactNode }
 
 export function SessionItem({ session, isOpen, now, children }: Props) {
-  const tokens = session.input_tokens + session.output_tokens
-  const workers = session.open_children
-  // Its turn has ended, but its workers are still running.
-  const isWaiting = session.status !== 'archived' && waitsFor(session) > 0
+  const row = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (isOpen) row.current?.scrollIntoView({ block: 'nearest' })
+  }, [isOpen])
+  const isRunning = shownState(session) === 'running'
   return (
-    <li className="session-item" data-open={isOpen || undefined}>
+    <li className="session-item" ref={row} data-open={isOpen || undefined}>
       <Link
         to="/sessions/$sessionId"
         params={{ sessionId: session.id }}
@@ -25,19 +26,21 @@ export function SessionItem({ session, isOpen, now, children }: Props) {
         onKeyDown={moveFocus}
         aria-current={isOpen ? 'page' : undefined}
       >
-        <StateDot session={session} />
+        <StateMark session={session} />
         <span className="session-title truncate">
           {session.title ?? <span className="faint">{generalWords.untitledSession}</span>}
         </span>
-        <NeedsBadge session={session} />
-        <span className="session-facts numeric">
-          {isWaiting && <span>{stateWord(session)}</span>}
+        <span className="session-facts numeric truncate">
+          {session.state.startsWith('needs_') && (
+            <span className="needs" data-testid="needs-badge">
+              {stateWord(session)}
+            </span>
+          )}
+          {isRunning && <span>{stateWord(session)}</span>}
           <span>{formatAgo(session.updated_at, now)}</span>
-          {tokens > 0 && <span>{generalWords.tokenCount(formatTokens(tokens))}</span>}
           {(session.cost_usd > 0 || !session.unpriced) && (
             <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
           )}
-          {workers > 0 && !isWaiting && <span>{generalWords.workers(workers)}</span>}
         </span>
       </Link>
       <SessionActions session={session} />

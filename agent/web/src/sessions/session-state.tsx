@@ -1,11 +1,16 @@
-/** The state of a session as dot, word and badge. Colour is never the only sign. */
+/** The state of a session as a shape and a word. */
 import { type Session, type SessionState, waitsFor } from '@cairn/protocol'
+import { Status, StatusMark } from '../ui/status.tsx'
 import { sessionsWords } from '../words/sessions.ts'
 
 type ShownState = Pick<Session, 'state' | 'status' | 'open_children'>
 
+/** A session with neither an event nor a title has nothing to show. */
+export const hasContent = ({ title, last_event_id }: Pick<Session, 'title' | 'last_event_id'>): boolean =>
+  title !== null || last_event_id > 0
+
 export const STATE_WORDS: Record<SessionState, string> = sessionsWords.states
-const NEEDS: Partial<Record<SessionState, string>> = sessionsWords.needs
+const TITLE_WORDS: Partial<Record<SessionState | 'archived', string>> = sessionsWords.titleMarks
 
 export function stateWord(session: ShownState): string {
   if (session.status === 'archived') return sessionsWords.archived
@@ -13,11 +18,13 @@ export function stateWord(session: ShownState): string {
   return workers > 0 ? sessionsWords.runningWorkers(workers) : STATE_WORDS[session.state]
 }
 
+/** A session whose turn has ended is running while its workers are. */
+export const shownState = (session: ShownState): SessionState | 'archived' =>
+  session.status === 'archived' ? 'archived' : waitsFor(session) > 0 ? 'running' : session.state
+
 /** A prefix of the page title that shows a state worth attention in another tab; otherwise empty. */
-export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
-  const word =
-    NEEDS[state] ??
-    (state === 'running' || state === 'failed' || state === 'paused' ? STATE_WORDS[state] : undefined)
+export const titleMark = (session: ShownState): string => {
+  const word = TITLE_WORDS[shownState(session)]
   return word === undefined ? '' : `${word} · `
 }
 
@@ -32,24 +39,17 @@ export const canPause = (session: ShownState): boolean =>
   isInTurn(session) ||
   (session.open_children > 0 && session.status !== 'paused' && session.status !== 'archived')
 
-export function StateDot({ session }: { session: ShownState }) {
-  const word = stateWord(session)
-  return (
-    <span
-      className="dot"
-      data-state={session.status === 'archived' ? 'archived' : session.state}
-      role="img"
-      aria-label={word}
-      title={word}
-    />
-  )
+export const StateMark = ({ session }: { session: ShownState }) => (
+  <StatusMark kind={shownState(session)} word={stateWord(session)} />
+)
+
+/** The state as shape and word. A page that lost its connection adds that it may be outdated. */
+export function StateStatus({ session, note = '' }: { session: ShownState; note?: string }) {
+  return <Status kind={shownState(session)} word={`${stateWord(session)}${note}`} isPill />
 }
 
-export function NeedsBadge({ session }: { session: Pick<Session, 'state'> }) {
-  const word = NEEDS[session.state]
-  return word === undefined ? null : (
-    <span className="badge waiting" data-testid="needs-badge">
-      {word}
-    </span>
+/** The state of a session that waits for a person; nothing for the others. */
+export const NeedsStatus = ({ session }: { session: Pick<Session, 'state'> }) =>
+  session.state.startsWith('needs_') && (
+    <Status kind={session.state} word={STATE_WORDS[session.state]} testId="needs-badge" />
   )
-}

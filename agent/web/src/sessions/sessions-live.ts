@@ -6,9 +6,11 @@ import { useEffect } from 'react'
 import type { Session } from '@cairn/protocol'
 import { followChanges } from '../live/live.ts'
 import type { Change } from '../live/messages.ts'
-import { noteSession, type Listed } from '../queries.ts'
+import { type Listed, noteSession, recentSessionsQuery } from '../queries.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 
+/** Shapes and last steps lag behind the log by a few moments, so the last change is read once more. */
+const LAG_MS = 3000
 /** Delay before reordered lists are read again, so that several changes share one request. */
 const SETTLE_MS = 300
 
@@ -22,21 +24,32 @@ export function useSessionsLive(): void {
  */
 function isInPlace(queries: QueryClient, session: Session): boolean {
   const lists = queries.getQueriesData<Listed>({ queryKey: ['sessions'] })
-  return lists.every(([, data]) =>
-    (data?.pages ?? []).some(page =>
-      page.sessions.some(
-        known => known.id === session.id && known.status === session.status && known.state === session.state,
+  const recent = queries.getQueryData(recentSessionsQuery.queryKey) ?? []
+  return (
+    recent[0]?.id === session.id &&
+    lists.every(([, data]) =>
+      (data?.pages ?? []).some(page =>
+        page.sessions.some(
+          known =>
+            known.id === session.id && known.status === session.status && known.state === session.state,
+        ),
       ),
-    ),
+    )
   )
 }
 
 function follow(queries: QueryClient): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
+  let late: ReturnType<typeof setTimeout> | undefined
+  const readShapes = () => {
+    clearTimeout(late)
+    late = setTimeout(() => void queries.invalidateQueries({ queryKey: ['sessions'] }), LAG_MS)
+  }
   const readAgain = () => {
     timer ??= setTimeout(() => {
       timer = undefined
       void queries.invalidateQueries({ queryKey: ['sessions'] })
+      void queries.invalidateQueries({ queryKey: recentSessionsQuery.queryKey })
     }, SETTLE_MS)
   }
   const note = (change: Change) => {
@@ -46,12 +59,16 @@ function follow(queries: QueryClient): () => void {
       (change.type === 'session' && change.session.parent_id === null && !isInPlace(queries, change.session))
     )
       readAgain()
-    if (change.type === 'session') noteSession(queries, change.session)
+    if (change.type === 'session') {
+      noteSession(queries, change.session)
+      if (change.session.parent_id === null) readShapes()
+    }
   }
   // The inbox follows the same changes and reports the error.
   const stop = followChanges({ onItems: changes => changes.forEach(note), onFailed: () => undefined })
   return () => {
     clearTimeout(timer)
+    clearTimeout(late)
     stop()
   }
 }

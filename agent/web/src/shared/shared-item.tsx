@@ -2,9 +2,9 @@
 import { memo } from 'react'
 import { visibleText } from '@cairn/protocol'
 import type { ChatItem } from '@cairn/state'
-import { isAsked, type ItemOf } from '../chat/chat-item.ts'
+import type { ItemOf } from '../chat/chat-item.ts'
 import { HistoryItem } from '../chat/history-item.tsx'
-import { ToolCard } from '../chat/tool-card.tsx'
+import { ToolRow } from '../chat/tool-row.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import { shareWords } from '../words/share.ts'
@@ -27,7 +27,7 @@ export const SharedItem = memo(function SharedItem({ item }: { item: ChatItem })
         </article>
       )
     case 'tool':
-      return isAsked(item) ? null : <ToolCard item={item} />
+      return <ToolRow item={item} />
     case 'question':
       return <SharedQuestion item={item} />
     case 'history':
@@ -38,7 +38,7 @@ export const SharedItem = memo(function SharedItem({ item }: { item: ChatItem })
 })
 
 const SharedQuestion = ({ item }: { item: ItemOf<'question'> }) => (
-  <dl className="card answers" data-state={item.responses === null ? 'open' : 'answered'}>
+  <dl className="answers shared-question" data-state={item.responses === null ? 'open' : 'answered'}>
     {item.questions.map(({ prompt }) => (
       <div key={prompt}>
         <dt>{visibleText(prompt)}</dt>

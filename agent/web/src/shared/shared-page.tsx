@@ -3,7 +3,8 @@ import { useQuery, useQueryClient, type QueryClient, queryOptions } from '@tanst
 import { useEffect } from 'react'
 import { visibleText, type AnswerOf, type SessionEvent } from '@cairn/protocol'
 import { describeError, client } from '../api.ts'
-import { itemKey } from '../chat/chat-item.ts'
+import { rowsOf } from '../chat/rows.ts'
+import { ToolGroup } from '../chat/tool-group.tsx'
 import { CairnMark } from '../ui/icons.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import { SharedItem } from './shared-item.tsx'
@@ -13,6 +14,8 @@ import './shared.css'
 import { generalWords } from '../words/general.ts'
 import { shareWords } from '../words/share.ts'
 import { emptySessionView, foldSessionView, type SessionView } from '@cairn/state'
+
+const NOTHING_ASKED: ReadonlySet<string> = new Set()
 
 export function SharedPage() {
   // The token is in the fragment, so the browser does not send it when it loads the page.
@@ -44,9 +47,13 @@ export function SharedPage() {
         {data !== undefined && error === null && (
           <div className="chat-content" role="log" aria-label={shareWords.conversation}>
             <p className="muted">{shareWords.with(visibleText(data.session.agent))}</p>
-            {data.view.items.map((item, at) => (
-              <SharedItem key={itemKey(item, at)} item={item} />
-            ))}
+            {rowsOf(data.view.items, 0, NOTHING_ASKED).map(row =>
+              row.kind === 'calls' ? (
+                <ToolGroup key={row.key} group={row.group} calls={row.calls} />
+              ) : (
+                <SharedItem key={row.key} item={row.item} />
+              ),
+            )}
           </div>
         )}
       </main>

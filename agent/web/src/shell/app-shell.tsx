@@ -1,103 +1,136 @@
 /**
- * The layout of every page: the sessions at the left, the page at the right; on a phone one of the two. At
- * the address of the list, the list is the main content at every width. The landmarks depend only on the
- * address, so they always change together with it.
+ * The frame of every page: the navigation at the left, the page as a sheet at the right. The navigation folds
+ * to its icons; on a phone it is a bar below the page.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useNotifications, useTabCount } from '../inbox/tab-calls.ts'
-import { aboutQuery, inboxQuery, needsAnswer, meQuery } from '../queries.ts'
-import { SessionList } from '../sessions/session-list.tsx'
-import { NewSession } from '../sessions/new-session.tsx'
-import { CairnMark, ClockIcon, InboxIcon, MissionIcon } from '../ui/icons.tsx'
-import { ThemeToggle } from '../ui/theme.tsx'
+import { focusTask, NEW_HASH } from '../home/task-field.ts'
+import { aboutQuery, meQuery } from '../queries.ts'
+import { useSessionsLive } from '../sessions/sessions-live.ts'
+import { CairnMark, PlusIcon, SearchIcon } from '../ui/icons.tsx'
+import { AccountMenu } from './account-menu.tsx'
+import { DialogHost } from '../ui/dialog-host.tsx'
+import { useInboxCount } from '../ui/inbox-count.tsx'
+import { useMediaQuery } from '../ui/use-media-query.ts'
+import { Nav } from './nav.tsx'
+import { pagesFor } from './nav-pages.ts'
+import { Recent } from './recent.tsx'
+import { useFold } from './use-fold.ts'
+import { useKeys } from './use-keys.ts'
 import './app-shell.css'
 import { shellWords } from '../words/shell.ts'
 import { generalWords } from '../words/general.ts'
-import { rich } from '../words/rich.tsx'
-import { useEffect, lazy, type ReactNode, Suspense, useState } from 'react'
+import { sessionsWords } from '../words/sessions.ts'
+import { useEffect, lazy, Suspense, useState } from 'react'
 import { followChanges } from '../live/live.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { sayError } from '../ui/toasts.tsx'
 import { wantsNotifications } from '../inbox/desktop-notifications.ts'
-import { OpenerButton } from '../ui/opener-button.tsx'
+
+type Opened = 'palette' | 'keys' | 'connect'
 
 export function AppShell() {
   useInboxLive()
+  useSessionsLive()
   useTabCount(useInboxCount())
   useNotifications()
-  const palette = usePalette()
+  const [opened, setOpened] = useState<Opened | null>(null)
+  usePaletteKey(() => setOpened(was => (was === 'palette' ? null : 'palette')))
   const path = useRouterState({ select: state => state.location.pathname })
+  const { data: me } = useQuery(meQuery)
   const { data: about } = useQuery(aboutQuery)
-  const isList = path.replace(/\/$/, '') === '/sessions'
-  // Changes the role, not the element, so that the list keeps its scroll position and search text.
-  const side = isList ? 'main' : 'complementary'
-  const Page = isList ? 'aside' : 'main'
+  const pages = pagesFor(me?.admin === true)
+  const navigate = useNavigate()
+  const [isFolded, toggleFold] = useFold(path)
+  const isPhone = useMediaQuery('(max-width: 760px)')
+  const startNew = () => {
+    if (!focusTask()) void navigate({ to: '/', hash: NEW_HASH })
+  }
+  useKeys({ pages, onNew: startNew, onHelp: () => setOpened('keys'), onFold: toggleFold })
+  const close = () => setOpened(null)
   return (
-    <div className="shell" data-page={isList ? 'list' : 'detail'}>
-      <a className="skip" href={isList ? '#sessions' : '#page'}>
-        {isList ? shellWords.skipToSessions : shellWords.skipToPage}
+    <div
+      className="shell"
+      // In a session the bar of a phone makes room for the composer.
+      data-page={path.startsWith('/sessions/') ? 'session' : 'page'}
+      data-folded={isFolded || undefined}
+    >
+      <a className="skip" href="#page">
+        {shellWords.skipToPage}
       </a>
-      <div className="sidebar" role={side} aria-label={shellWords.sidebar}>
-        {isList && <h1 className="visually-hidden">{shellWords.sessions}</h1>}
-        <div className="sidebar-head">
-          <Link to="/sessions" className="brand" aria-label={shellWords.home}>
-            <CairnMark />
-            <span>{generalWords.product}</span>
-          </Link>
-          <ThemeToggle />
-          <AccountMenu />
-        </div>
-        <Nav />
-        <SessionList />
-        {about?.demo && (
-          <p className="demo-note" data-testid="demo-notice">
-            <strong>{shellWords.demoModel}</strong>{' '}
-            {rich(shellWords.demoHint, { file: <code>cairn.yaml</code> })}
-          </p>
+      <aside className="sidebar" aria-label={shellWords.sidebar}>
+        {!isPhone && <SidebarTop onSearch={() => setOpened('palette')} />}
+        <Nav isPhone={isPhone} />
+        {!isPhone && (
+          <>
+            <Recent />
+            {about?.demo === true && <DemoNote onConnect={() => setOpened('connect')} />}
+            {about !== undefined && about.sandbox.terminal !== 'boxed' && (
+              <Suspense fallback={null}>
+                <SandboxNote sandbox={about.sandbox} isAdmin={me?.admin === true} />
+              </Suspense>
+            )}
+            <AccountMenu />
+          </>
         )}
-        <SandboxNote />
-      </div>
-      <Page className="page" id="page" aria-label={isList ? shellWords.sessionArea : undefined}>
+      </aside>
+      <main className="page" id="page">
         <Outlet />
-      </Page>
-      {palette}
+      </main>
+      <Suspense fallback={null}>
+        {opened === 'palette' && (
+          <Palette onClose={close} onFold={toggleFold} onKeys={() => setOpened('keys')} />
+        )}
+        {opened === 'keys' && <KeysDialog pages={pages} onClose={close} />}
+        {opened === 'connect' && <ConnectModel onClose={close} />}
+        <DialogHost key={path} />
+      </Suspense>
     </div>
   )
 }
 
-function InboxLink() {
-  const count = useInboxCount()
-  return (
-    <Link to="/inbox" className="nav-link" data-testid="nav-inbox">
-      <InboxIcon />
-      <span>{shellWords.inbox}</span>
-      {count > 0 && <span className="visually-hidden">{shellWords.inboxCount}</span>}
-      {count > 0 && (
-        <span className="badge count" data-testid="inbox-count">
-          {count > 99 ? '99+' : count}
-        </span>
-      )}
+const SidebarTop = ({ onSearch }: { onSearch: () => void }) => (
+  <>
+    <div className="sidebar-head">
+      <Link to="/" className="brand" aria-label={shellWords.homeLink}>
+        <CairnMark />
+        <span>{generalWords.product}</span>
+      </Link>
+      <button
+        type="button"
+        className="button quiet square"
+        aria-label={shellWords.search}
+        title={shellWords.searchKeys}
+        onClick={onSearch}
+        data-testid="open-palette"
+      >
+        <SearchIcon />
+      </button>
+    </div>
+    <Link
+      to="/"
+      hash={NEW_HASH}
+      className="button new-session"
+      data-testid="new-session"
+      aria-keyshortcuts={shellWords.newKey}
+      title={shellWords.newKeys}
+      onClick={event => {
+        if (focusTask()) event.preventDefault()
+      }}
+    >
+      <PlusIcon />
+      <span className="nav-label">{sessionsWords.newSession}</span>
+      <kbd aria-hidden="true">{shellWords.newKey}</kbd>
     </Link>
-  )
-}
+  </>
+)
 
-function Nav() {
-  return (
-    <nav className="sidebar-nav" aria-label={shellWords.main}>
-      <NewSession />
-      <InboxLink />
-      <Link to="/missions" className="nav-link" data-testid="nav-missions">
-        <MissionIcon />
-        <span>{shellWords.missions}</span>
-      </Link>
-      <Link to="/schedules" className="nav-link" data-testid="nav-schedules">
-        <ClockIcon />
-        <span>{shellWords.schedules}</span>
-      </Link>
-    </nav>
-  )
-}
+// Each is loaded on first use.
+const Palette = lazy(() => import('./palette.tsx'))
+const KeysDialog = lazy(() => import('./keys-dialog.tsx'))
+const ConnectModel = lazy(() => import('../home/connect-model.tsx'))
+const SandboxNote = lazy(() => import('./sandbox-note.tsx'))
 
 /** Reads the inbox lists again on each change in the stream. */
 function useInboxLive(): void {
@@ -115,63 +148,24 @@ function useInboxLive(): void {
   }, [queries])
 }
 
-/** The number of items that wait for an answer or have not been read. */
-function useInboxCount(): number {
-  const { data = [] } = useQuery(inboxQuery('pending'))
-  return data.filter(item => needsAnswer(item) || item.read_at === null).length
-}
+const DemoNote = ({ onConnect }: { onConnect: () => void }) => (
+  <p className="side-note" data-testid="demo-notice">
+    {shellWords.demoModel}{' '}
+    <button type="button" className="json-link" onClick={onConnect} data-testid="connect-model">
+      {shellWords.connectModel}
+    </button>
+  </p>
+)
 
-const AccountEntries = lazy(() => import('./account-entries.tsx'))
-
-/** The account menu: the logged-in person, password, logout. */
-function AccountMenu() {
-  const { data: me } = useQuery(meQuery)
-  const name = me?.name ?? ''
-  return (
-    <OpenerButton
-      className="button quiet square avatar"
-      label={shellWords.accountOf(name)}
-      testId="account"
-      renderOpen={(button, close) => <AccountEntries button={button} onDone={close} />}
-    >
-      {(name[0] ?? '·').toUpperCase()}
-    </OpenerButton>
-  )
-}
-
-const HEADS: Readonly<Record<string, string>> = shellWords.sandbox
-
-/** Warns every user of the agent when its commands run without a sandbox. */
-function SandboxNote() {
-  const { data: about } = useQuery(aboutQuery)
-  const head = HEADS[about?.sandbox.terminal ?? '']
-  if (head === undefined) return null
-  return (
-    <p className="demo-note" data-testid="sandbox-notice">
-      <strong>{head}</strong> {about?.sandbox.summary}
-    </p>
-  )
-}
-
-const Palette = lazy(() => import('./palette.tsx'))
-
-/** Opens the palette on Ctrl+K (or ⌘K) from anywhere. Its code is loaded on first use. */
-function usePalette(): ReactNode {
-  const [isOpen, setOpen] = useState(false)
+/** Calls `toggle` on Ctrl+K (or ⌘K) from anywhere. */
+function usePaletteKey(toggle: () => void): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()
-      setOpen(was => !was)
+      toggle()
     }
     document.addEventListener('keydown', listen)
     return () => document.removeEventListener('keydown', listen)
-  }, [])
-  return (
-    isOpen && (
-      <Suspense fallback={null}>
-        <Palette onClose={() => setOpen(false)} />
-      </Suspense>
-    )
-  )
+  })
 }

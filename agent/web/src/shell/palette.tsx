@@ -1,60 +1,49 @@
 /** The command palette (Ctrl+K): finds a page, a session or a command by a part of its name. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useState } from 'react'
-import { client } from '../api.ts'
+import { Fragment, type KeyboardEvent, useState } from 'react'
 import { ModalDialog } from '../ui/modal.tsx'
-import { usePageEntries, useFoundSessions, useSessionEntries } from './palette-entries.ts'
+import { useActionEntries, usePageEntries, useFoundSessions, useSessionEntries } from './palette-entries.tsx'
 import { type Entry, fittingEntries } from './palette-fit.ts'
+import { useRequestEntries } from './palette-requests.tsx'
 import './palette.css'
 import { paletteWords } from '../words/palette.ts'
 
 const LIST_ID = 'palette-list'
 const optionId = (at: number) => `palette-option-${at}`
 
+type Props = { onClose: () => void; onFold: () => void; onKeys: () => void }
+
 // React.lazy needs a default export.
-export default function Palette({ onClose }: { onClose: () => void }) {
+export default function Palette(props: Props) {
+  const [{ step }, setStep] = useState<{ step?: Step }>({})
   return (
-    <ModalDialog className="modal palette" label={paletteWords.palette} onClose={onClose}>
-      <Chooser onClose={onClose} />
+    <ModalDialog className="modal palette" label={paletteWords.palette} onClose={props.onClose}>
+      {step === undefined ? <Chooser {...props} onStep={setStep} /> : step(props.onClose)}
     </ModalDialog>
   )
 }
 
-/** Creates a session with the default agent. */
-function useNewEntry(): Entry {
-  const navigate = useNavigate()
-  const queries = useQueryClient()
-  const create = useMutation({
-    mutationFn: () => client.call('createSession', { body: {}, idempotencyKey: crypto.randomUUID() }),
-    onSuccess: async ({ id }) => {
-      void queries.invalidateQueries({ queryKey: ['sessions'] })
-      await navigate({ to: '/sessions/$sessionId', params: { sessionId: id } })
-    },
-  })
-  return {
-    id: 'new',
-    label: paletteWords.newSession,
-    detail: paletteWords.details.command,
-    run: () => create.mutate(),
-  }
-}
+type Step = NonNullable<Entry['step']>
 
-function useEntries(typed: string): Entry[] {
-  const fixed = [useNewEntry(), ...useSessionEntries(), ...usePageEntries()]
-  const sessions = useFoundSessions(typed.trim())
+function useEntries(typed: string, { onFold, onKeys }: Props): Entry[] {
+  const fixed = [
+    ...useRequestEntries(),
+    ...useActionEntries(onFold, onKeys),
+    ...useSessionEntries(),
+    ...usePageEntries(),
+  ]
   // The server selects the sessions; until it replies, the previous selection is filtered here.
-  return fittingEntries(typed.trim() === '' ? [...sessions, ...fixed] : [...fixed, ...sessions], typed)
+  return fittingEntries([...fixed, ...useFoundSessions(typed.trim())], typed)
 }
 
-function Chooser({ onClose }: { onClose: () => void }) {
+function Chooser({ onStep, ...props }: Props & { onStep: (to: { step: Step }) => void }) {
   const [typed, setTyped] = useState('')
   const [place, setPlace] = useState(0)
-  const entries = useEntries(typed)
+  const entries = useEntries(typed, props)
   const active = Math.min(place, entries.length - 1)
   const choose = (entry: Entry | undefined) => {
     if (entry === undefined) return
-    onClose()
+    if (entry.step !== undefined) return onStep({ step: entry.step })
+    props.onClose()
     entry.run()
   }
   const move = (by: number) => setPlace((active + by + entries.length) % Math.max(1, entries.length))
@@ -88,23 +77,14 @@ function Chooser({ onClose }: { onClose: () => void }) {
       />
       <div id={LIST_ID} role="listbox" aria-label={paletteWords.results} className="palette-list">
         {entries.map((entry, at) => (
-          <div
-            key={entry.id}
-            id={optionId(at)}
-            role="option"
-            tabIndex={-1}
-            aria-selected={at === active}
-            className="palette-option"
-            data-testid="palette-option"
-            // Keeps the focus in the text field.
-            onMouseDown={event => {
-              event.preventDefault()
-              choose(entry)
-            }}
-          >
-            <span className="truncate">{entry.label}</span>
-            <span className="faint">{entry.detail}</span>
-          </div>
+          <Fragment key={entry.id}>
+            {entry.group !== entries[at - 1]?.group && (
+              <div className="palette-group" role="presentation">
+                {paletteWords.groups[entry.group]}
+              </div>
+            )}
+            <Option entry={entry} at={at} isActive={at === active} onChoose={() => choose(entry)} />
+          </Fragment>
         ))}
       </div>
       {entries.length === 0 && (
@@ -115,3 +95,33 @@ function Chooser({ onClose }: { onClose: () => void }) {
     </>
   )
 }
+
+type OptionProps = { entry: Entry; at: number; isActive: boolean; onChoose: () => void }
+
+const Option = ({ entry, at, isActive, onChoose }: OptionProps) => (
+  <div
+    id={optionId(at)}
+    role="option"
+    tabIndex={-1}
+    aria-selected={isActive}
+    className="palette-option"
+    data-testid="palette-option"
+    data-group={entry.group}
+    // Keeps the focus in the text field.
+    onMouseDown={event => {
+      event.preventDefault()
+      onChoose()
+    }}
+  >
+    <span className="palette-icon">{entry.icon}</span>
+    <span className="truncate">{entry.label}</span>
+    {entry.detail !== undefined && <span className="faint truncate">{entry.detail}</span>}
+    {entry.keys !== undefined && (
+      <span className="palette-keys" aria-hidden="true">
+        {entry.keys.map(key => (
+          <kbd key={key}>{key}</kbd>
+        ))}
+      </span>
+    )}
+  </div>
+)

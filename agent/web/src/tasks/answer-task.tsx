@@ -14,14 +14,17 @@ type Props = {
   taskId: string
   /** The inbox item to answer; null: answers the task itself, which also closes its item. */
   itemId: string | null
+  /** Called after the answer or the cancellation was accepted. */
+  onAnswered?: () => void
 }
 
 /** The limit of the API. */
 const MAX_CHARS = 20_000
 
-export function AnswerTask({ sessionId, taskId, itemId }: Props) {
+export function AnswerTask({ sessionId, taskId, itemId, onAnswered }: Props) {
   const [text, setText] = useState('')
   const queries = useQueryClient()
+  const accepted = onAnswered !== undefined && { onSuccess: onAnswered }
   const settle = () =>
     Promise.all([
       queries.invalidateQueries({ queryKey: ['tasks', sessionId] }),
@@ -36,10 +39,12 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
             params: { item_id: itemId },
             body: { completed: true, note: answer },
           }),
+    ...accepted,
     onSettled: settle,
   })
   const cancel = useMutation({
     mutationFn: () => client.call('cancelTask', { params: { task_id: taskId }, body: {} }),
+    ...accepted,
     onSettled: settle,
   })
   const isBusy = answer.isPending || cancel.isPending

@@ -1,115 +1,124 @@
-/** The collapsed card of a call: a short summary for each built-in tool; other tools show their arguments. */
+/** The collapsed row of a call: its name for people, and the chips that state its result. */
+import { toolError } from '@cairn/protocol'
+import { isExpectedMiss, toolWords, type ToolWords } from '@cairn/state'
 import { formatCount, formatEvery, oneLine } from '../format.ts'
-import { type Arguments, listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
+import { listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
 import { toolsWords } from '../words/tools.ts'
-import { generalWords } from '../words/general.ts'
 
-const MAX_CHARS = 140
-
-/** `verb` replaces the tool's name for people; `object` is shown as code. */
-export type ToolLine = { verb: string; object: string; note?: string }
-type Say = (call: ToolCall) => ToolLine
-
-const pathAnd = (verb: string, note: (call: ToolCall) => string | undefined): Say => {
-  return call => {
-    const said = note(call)
-    return {
-      verb,
-      object: textOf(call.args, 'path') ?? '.',
-      ...(said !== undefined && { note: said }),
-    }
-  }
+type Tone = 'good' | 'warn' | 'bad' | 'quiet'
+export type Chip = { tone: Tone; text: string }
+export type ToolLine = ToolWords & {
+  chips: readonly Chip[]
+  /** A fact that needs no chip: how much was read or found. */
+  note?: string
+  /** Lines added and removed by an edit. */
+  change?: { added: number; removed: number }
+  /** The error in one line; null if the call did not fail. */
+  error: string | null
 }
 
-const lineCount = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
-
-const LINES: Readonly<Record<string, Say>> = {
-  terminal: ({ args, result }) => {
-    const code = numberOf(result, 'exit_code')
-    return {
-      verb: '$',
-      object: textOf(args, 'command') ?? '',
-      ...(code !== null && code !== 0 && { note: toolsWords.exit(code) }),
-    }
-  },
-  write_file: pathAnd(toolsWords.verbs.write, ({ args }) =>
-    toolsWords.lineCount(lineCount(textOf(args, 'content') ?? '')),
-  ),
-  edit_file: pathAnd(toolsWords.verbs.edit, ({ args }) => {
-    const removed = lineCount(textOf(args, 'old_string') ?? '')
-    const added = lineCount(textOf(args, 'new_string') ?? '')
-    return `+${formatCount(added)} −${formatCount(removed)}`
-  }),
-  read_file: pathAnd(toolsWords.verbs.read, ({ result }) => {
-    const total = numberOf(result, 'total_lines')
-    return total === null ? undefined : toolsWords.lineCount(total)
-  }),
-  list_files: pathAnd(toolsWords.verbs.list, ({ result }) =>
-    result === null ? undefined : toolsWords.entryCount(listOf(result, 'entries').length),
-  ),
-  search_files: ({ args, result }) => {
-    const found = toolsWords.matchCount(listOf(result, 'matches').length)
-    return {
-      verb: toolsWords.verbs.search,
-      object: textOf(args, 'pattern') ?? '',
-      ...(result?.['matches'] !== undefined && { note: found }),
-    }
-  },
-  web_fetch: ({ args, result }) => {
-    const status = numberOf(result, 'status')
-    return {
-      verb: toolsWords.verbs.fetch,
-      object: textOf(args, 'url') ?? '',
-      ...(status !== null && { note: String(status) }),
-    }
-  },
-  delegate_task: ({ args }) => {
-    const several = listOf(args, 'goals').map(each => textOf(each as Arguments, 'goal') ?? '')
-    const goals = several.length > 0 ? several : [textOf(args, 'goal') ?? '']
-    return {
-      verb: toolsWords.verbs.worker,
-      object: goals.join(' · '),
-      note: generalWords.workers(goals.length),
-    }
-  },
-  spawn_worker: ({ args }) => ({ verb: toolsWords.verbs.worker, object: textOf(args, 'goal') ?? '' }),
-  begin_mission: ({ args }) => ({
-    verb: toolsWords.verbs.mission,
-    object: textOf(args, 'description') ?? '',
-  }),
-  schedule_create: ({ args }) => {
-    const every = numberOf(args, 'every_s')
-    const when = textOf(args, 'cron') ?? textOf(args, 'at')
-    return {
-      verb: toolsWords.verbs.schedule,
-      object: textOf(args, 'name') ?? textOf(args, 'prompt') ?? '',
-      ...(every !== null ? { note: formatEvery(every) } : when !== null && { note: when }),
-    }
-  },
-  create_artifact: ({ args }) => ({ verb: toolsWords.verbs.show, object: textOf(args, 'name') ?? '' }),
-  todo: ({ args }) => {
-    const todos = listOf(args, 'todos') as { status?: unknown; content?: unknown }[]
-    const done = todos.filter(({ status }) => status === 'completed').length
-    const now = todos.find(({ status }) => status === 'in_progress')?.content
-    return {
-      verb: toolsWords.verbs.plan,
-      object: typeof now === 'string' ? now : '',
-      note: toolsWords.planDone(done, todos.length),
-    }
-  },
+/** Arguments that are not an object, as a model may write them, are the object themselves. */
+export function describeCall(name: string, args: unknown): ToolWords {
+  const words = toolWords(name, args)
+  if (words.object !== '' || (typeof args !== 'string' && !Array.isArray(args))) return words
+  return { ...words, object: oneLine(typeof args === 'string' ? args : JSON.stringify(args), 140) }
 }
 
 export function toolLine(call: ToolCall): ToolLine {
-  const line = call.args === null ? undefined : LINES[call.name]?.(call)
-  const { verb, object, note } = line ?? { verb: call.name, object: excerpt(call.rawArgs), note: undefined }
-  return { verb, object: oneLine(object, MAX_CHARS), ...(note !== undefined && { note }) }
+  const error = call.content === null ? null : toolError(call.content)
+  const words = describeCall(call.name, call.rawArgs)
+  const result = call.args === null ? undefined : RESULTS[call.name]?.(call)
+  const failure = error === null ? [] : [failureOf(call.name, error)]
+  return {
+    ...words,
+    ...(error === null ? result : {}),
+    chips: [...(error === null ? (result?.chips ?? []) : []), ...failure],
+    error: error === null ? null : oneLine(error.replace(/^Tool execution failed: /, ''), 200),
+  }
 }
 
-/** The first arguments, shortened. */
-function excerpt(args: unknown): string {
-  if (typeof args !== 'object' || args === null) return String(args)
-  if (Array.isArray(args)) return JSON.stringify(args)
-  return Object.entries(args)
-    .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join('  ')
+type Result = Partial<Pick<ToolLine, 'chips' | 'note' | 'change'>>
+
+const lineCount = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
+
+/** Null before the result. */
+function exitChip({ result }: ToolCall): Chip | null {
+  if (result === null) return null
+  if (textOf(result, 'signal') !== null) return { tone: 'quiet', text: toolsWords.stopped }
+  const code = numberOf(result, 'exit_code')
+  return code === null ? null : { tone: code === 0 ? 'good' : 'bad', text: toolsWords.exit(code) }
+}
+
+function statusChip({ result }: ToolCall): Chip | null {
+  const status = numberOf(result, 'status')
+  if (status === null || status < 400) return null
+  return { tone: status < 500 ? 'warn' : 'bad', text: String(status) }
+}
+
+const chips = (chip: Chip | null): Result => (chip === null ? {} : { chips: [chip] })
+
+const RESULTS: Readonly<Record<string, (call: ToolCall) => Result>> = {
+  terminal: call => chips(exitChip(call)),
+  web_fetch: call => chips(statusChip(call)),
+  write_file: ({ args }) => ({ note: toolsWords.lineCount(lineCount(textOf(args, 'content') ?? '')) }),
+  edit_file: ({ args }) => ({
+    change: {
+      added: lineCount(textOf(args, 'new_string') ?? ''),
+      removed: lineCount(textOf(args, 'old_string') ?? ''),
+    },
+  }),
+  read_file({ result }) {
+    const total = numberOf(result, 'total_lines')
+    return total === null ? {} : { note: toolsWords.lineCount(total) }
+  },
+  list_files: ({ result }) =>
+    result === null ? {} : { note: toolsWords.entryCount(listOf(result, 'entries').length) },
+  search_files({ result }) {
+    if (result?.['matches'] === undefined) return {}
+    const { length } = listOf(result, 'matches')
+    return length === 0
+      ? chips({ tone: 'warn', text: toolsWords.noMatch })
+      : { note: toolsWords.matchCount(length) }
+  },
+  schedule_create({ args }) {
+    const every = numberOf(args, 'every_s')
+    const when = every === null ? (textOf(args, 'cron') ?? shownAt(textOf(args, 'at'))) : formatEvery(every)
+    return when === null ? {} : { note: when }
+  },
+}
+
+/** "30 Nov, 09:00" in the reader's time zone. The model may have written anything. */
+function shownAt(at: string | null): string | null {
+  if (at === null || Number.isNaN(Date.parse(at))) return at
+  const parts = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+  return new Date(at).toLocaleString('en-GB', parts)
+}
+
+function failureOf(name: string, error: string): Chip {
+  if (!isExpectedMiss(name, error)) return { tone: 'bad', text: toolsWords.failed }
+  return { tone: 'warn', text: name === 'edit_file' ? toolsWords.noMatch : toolsWords.notFound }
+}
+
+/** The chips of several calls that are shown as one: equal ones are counted, good ones are left out. */
+export function sumOfChips(lines: readonly ToolLine[]): Chip[] {
+  const counts = new Map<string, Chip & { count: number }>()
+  for (const { chips } of lines)
+    for (const chip of chips) {
+      if (chip.tone === 'good') continue
+      const known = counts.get(chip.text)
+      counts.set(chip.text, { ...chip, count: (known?.count ?? 0) + 1 })
+    }
+  return [...counts.values()].map(({ tone, text, count }) => ({
+    tone,
+    text: `${formatCount(count)} ${text}`,
+  }))
+}
+
+export function sumOfChanges(lines: readonly ToolLine[]): ToolLine['change'] {
+  const changes = lines.flatMap(({ change }) => (change === undefined ? [] : [change]))
+  if (changes.length === 0) return undefined
+  return changes.reduce((sum, { added, removed }) => ({
+    added: sum.added + added,
+    removed: sum.removed + removed,
+  }))
 }

@@ -2,7 +2,16 @@
 import { type ReactNode, type RefObject, useRef } from 'react'
 import { Menu, MenuItem, Popover } from 'react-aria-components'
 
-export type MenuEntry = { id: string; text: string; icon?: ReactNode; detail?: string; testId?: string }
+export type MenuEntry = {
+  id: string
+  text: string
+  icon?: ReactNode
+  /** At the end of the line. */
+  detail?: string
+  /** A sentence below the text. */
+  hint?: string
+  testId?: string
+}
 type MenuSpec = {
   label: string
   entries: readonly MenuEntry[]
@@ -44,10 +53,13 @@ export default function MenuPopover({ menu, button, onClose }: Props) {
           menu.onChoose(String(key))
         }}
       >
-        {menu.entries.map(({ id, text, icon, detail, testId }) => (
+        {menu.entries.map(({ id, text, icon, detail, hint, testId }) => (
           <MenuItem key={id} id={id} textValue={text} className="menu-item" data-testid={testId}>
             {icon}
-            <span>{text}</span>
+            <span>
+              {text}
+              {hint !== undefined && <span className="menu-hint">{hint}</span>}
+            </span>
             {detail !== undefined && <span className="faint">{detail}</span>}
           </MenuItem>
         ))}

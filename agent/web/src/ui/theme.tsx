@@ -1,6 +1,6 @@
 /** The theme: light, dark or the system's. public/theme.js applies the choice before the first paint. */
 import { useState } from 'react'
-import { MoonIcon, SunIcon, SystemIcon } from './icons.tsx'
+import { MoonIcon, SunIcon, SystemIcon } from './page-icons.tsx'
 import { generalWords } from '../words/general.ts'
 
 type Theme = 'system' | 'light' | 'dark'
@@ -14,7 +14,12 @@ function readTheme(): Theme {
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
-function applyTheme(theme: Theme) {
+/** The name of the current theme. */
+export const themeName = (): string => NAMES[readTheme()]
+
+/** Switches to the next theme and returns it. */
+export function nextTheme(): Theme {
+  const theme = NEXT[readTheme()]
   if (theme === 'system') {
     localStorage.removeItem(KEY)
     delete document.documentElement.dataset['theme']
@@ -22,22 +27,19 @@ function applyTheme(theme: Theme) {
     localStorage.setItem(KEY, theme)
     document.documentElement.dataset['theme'] = theme
   }
+  return theme
 }
 
 export function ThemeToggle() {
   const [theme, setTheme] = useState(readTheme)
   const Icon = ICONS[theme]
-  const press = () => {
-    applyTheme(NEXT[theme])
-    setTheme(NEXT[theme])
-  }
   return (
     <button
       type="button"
       className="button quiet square"
       data-testid="theme-toggle"
       aria-label={generalWords.theme(NAMES[theme], NAMES[NEXT[theme]])}
-      onClick={press}
+      onClick={() => setTheme(nextTheme())}
     >
       <Icon />
     </button>

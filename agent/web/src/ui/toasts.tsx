@@ -6,7 +6,8 @@ import { describeError } from '../api.ts'
 import { AlertIcon, CheckIcon, CloseIcon } from './icons.tsx'
 import { generalWords } from '../words/general.ts'
 
-type Toast = { id: number; level: 'info' | 'error'; text: string }
+type Action = { label: string; run: () => void }
+type Toast = { id: number; level: 'info' | 'error'; text: string; action?: Action | undefined }
 
 let toasts: readonly Toast[] = []
 let lastId = 0
@@ -17,19 +18,22 @@ const set = (next: readonly Toast[]) => {
 }
 const dismiss = (id: number) => set(toasts.filter(toast => toast.id !== id))
 
-export function say(text: string, level: Toast['level'] = 'info'): void {
-  lastId += 1
-  set([...toasts.slice(-3), { id: lastId, level, text }])
+/** Returns a function that takes the message away. `action` is offered with it, for some seconds longer. */
+export function say(text: string, level: Toast['level'] = 'info', action?: Action): () => void {
+  const id = (lastId += 1)
+  set([...toasts.slice(-3), { id, level, text, action }])
+  return () => dismiss(id)
 }
 
 /** For the `onError` of a mutation. */
-export const sayError = (error: unknown): void => say(describeError(error), 'error')
+export const sayError = (error: unknown): void => void say(describeError(error), 'error')
 
 const STAYS_MS = { info: 3500, error: 9000 }
+const ACTION_MS = 5000
 
 function ToastView({ toast }: { toast: Toast }) {
   useEffect(() => {
-    const timer = setTimeout(() => dismiss(toast.id), STAYS_MS[toast.level])
+    const timer = setTimeout(() => dismiss(toast.id), toast.action ? ACTION_MS : STAYS_MS[toast.level])
     return () => clearTimeout(timer)
   }, [toast])
   return (
@@ -41,6 +45,19 @@ function ToastView({ toast }: { toast: Toast }) {
     >
       {toast.level === 'error' ? <AlertIcon /> : <CheckIcon />}
       <span>{toast.text}</span>
+      {toast.action && (
+        <button
+          type="button"
+          className="button small"
+          data-testid="toast-action"
+          onClick={() => {
+            dismiss(toast.id)
+            toast.action?.run()
+          }}
+        >
+          {toast.action.label}
+        </button>
+      )}
       <button
         type="button"
         className="button quiet square"

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { CopyIcon } from './page-icons.tsx'
 import { scrollRegion } from './scroll-region.ts'
 import { say, sayError } from './toasts.tsx'
+import './table.css'
 import './wide-table.css'
 import { toolsWords } from '../words/tools.ts'
 

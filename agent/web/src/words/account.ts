@@ -2,6 +2,7 @@
 
 export const accountWords = {
   menu: {
+    theme: 'Theme',
     admin: 'Administration',
     notices: 'Notifications…',
     links: 'Linked accounts…',

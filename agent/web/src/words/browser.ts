@@ -14,7 +14,7 @@ export const browserWords = {
   handBack: 'Hand back',
   handBackDone: 'Hand back and mark as done',
   take: 'Take control',
-  open: 'Open browser',
+  openAgents: "Open the agent's browser",
   closed: 'No browser open',
   closedText: 'Logins are kept for 7 days.',
   browser: 'Browser',

@@ -115,3 +115,17 @@ export const eventsWords = {
   alarms: (n: number) => plural(n, 'crash, recovery or failure', 'crashes, recoveries and failures'),
   pressForKeys: 'press {key} for shortcuts',
 }
+
+export const EVENT_KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
+  [['j', '↓'], eventsWords.keys.down],
+  [['k', '↑'], eventsWords.keys.up],
+  [['Page Down', 'Page Up'], eventsWords.keys.pages],
+  [['Home', 'End'], eventsWords.keys.ends],
+  [['Enter'], eventsWords.keys.open],
+  [['Esc'], eventsWords.keys.close],
+  [['/'], eventsWords.keys.filter],
+  [['g'], eventsWords.keys.jump],
+  [['f'], eventsWords.keys.follow],
+  [['c'], eventsWords.keys.copy],
+  [['?'], eventsWords.keys.help],
+]

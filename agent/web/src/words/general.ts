@@ -46,7 +46,6 @@ export const generalWords = {
   attempts: (n: number) => plural(n, 'attempt'),
   runs: (n: number) => plural(n, 'run'),
   steps: (n: number) => plural(n, 'step'),
-  workers: (n: number) => plural(n, 'worker'),
   notes: (n: number) => plural(n, 'note'),
   showAllLines: (n: number) => `Show all ${plural(n, 'line')}`,
   tokenCount: (amount: string) => `${amount} tokens`,

@@ -15,7 +15,4 @@ export const loginWords = {
   forgot: 'Forgot your password? Ask an administrator for a new login link and paste it into this field.',
   newPassword: 'New password',
   passwordHint: 'At least 10 characters',
-  offer: 'Password',
-  offerText: 'Set a password so you can log in again',
-  notNow: 'Not now',
 }

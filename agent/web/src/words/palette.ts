@@ -1,7 +1,31 @@
 /** The command palette. */
 
 export const paletteWords = {
-  details: { admin: 'administration', page: 'page', session: 'this session', command: 'command' },
+  groups: {
+    needs: 'Needs you',
+    actions: 'Actions',
+    session: 'This session',
+    pages: 'Go to',
+    sessions: 'Sessions',
+  },
+  details: { admin: 'administration' },
+  startMission: 'Start mission',
+  newSchedule: 'New schedule',
+  theme: (name: string) => `Change theme, now ${name}`,
+  fold: 'Fold the navigation',
+  review: 'Review what needs you',
+  approve: (what: string) => `Approve: ${what}…`,
+  reject: (what: string) => `Reject: ${what}…`,
+  answer: (what: string) => `Answer: ${what}`,
+  snooze: (until: string) => `Snooze, ${until}`,
+  decided: {
+    approve: (what: string) => `Approved: ${what}`,
+    reject: (what: string) => `Rejected: ${what}`,
+  },
+  notifications: 'Notifications',
+  keys: 'All keys',
+  view: (name: string) => `View: ${name}`,
+  command: (name: string) => `Run ${name}`,
   moves: { pause: 'Pause', stop: 'Stop', resume: 'Resume', retry: 'Retry' },
   palette: 'Command palette',
   newSession: 'New session',

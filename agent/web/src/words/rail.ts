@@ -2,6 +2,7 @@
 import { plural } from '../format.ts'
 
 export const railWords = {
+  nothingYet: 'The goal, the plan and the workers of this session appear here',
   noArtifacts: 'No artifacts yet',
   wholeSession: 'Whole session',
   noChanges: 'No files changed. Commands are not tracked',
@@ -24,9 +25,8 @@ export const railWords = {
   binary: (size: string) => `Binary file, ${size}`,
   details: 'Details',
   close: 'Close details',
-  noPlan: 'No plan yet',
   sections: {
-    plan: 'Plan',
+    plan: 'Overview',
     changes: 'Changes',
     files: 'Files',
     artifacts: 'Artifacts',

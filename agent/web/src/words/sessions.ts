@@ -3,21 +3,20 @@ import { plural } from '../format.ts'
 import type { SessionState } from '@cairn/protocol'
 
 export const sessionsWords = {
+  pinned: 'Pinned',
+  views: 'Views',
   today: 'Today',
   yesterday: 'Yesterday',
   ages: { '1d': 'Last day', '7d': 'Last week', '30d': 'Last month' },
-  filterAndSort: 'Filter and sort',
+  filters: 'Filters',
+  filterAndSort: 'Filters and sort order',
   newSession: 'New session',
-  welcome: 'Give an agent something to do',
-  welcomeText:
-    'Cairn runs agents that keep working while you are away, ask before anything risky ' +
-    'and survive a restart. Every step is recorded, so you can see, undo and explain what they did.',
   olderSessions: 'Older sessions',
   actionsOf: (title: string) => `Actions for ${title}`,
   thisUntitled: 'the untitled session',
   list: 'Sessions',
   search: 'Search sessions',
-  filtersInUse: (count: number) => `Filter and sort, ${count} active`,
+  filtersInUse: (count: number) => `Filters ${count} active`,
   showArchived: 'Show archived sessions',
   noArchived: 'No archived sessions',
   noSessions: 'No sessions yet',
@@ -32,7 +31,14 @@ export const sessionsWords = {
     failed: 'Failed',
     done: 'Done',
   } satisfies Record<SessionState, string>,
-  needs: { needs_answer: 'Question', needs_approval: 'Approval', needs_action: 'Action' },
+  titleMarks: {
+    needs_answer: 'Question',
+    needs_approval: 'Approval',
+    needs_action: 'Action',
+    running: 'Running',
+    failed: 'Failed',
+    paused: 'Paused',
+  },
   archived: 'Archived',
   runningWorkers: (workers: number) => `Running, ${plural(workers, 'worker')}`,
 }

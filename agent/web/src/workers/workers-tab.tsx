@@ -11,13 +11,17 @@ import { familyOfAny } from '../events/filter.ts'
 import { formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
-import { NeedsBadge, StateDot } from '../sessions/session-state.tsx'
+import { NeedsStatus, StateMark } from '../sessions/session-state.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Status } from '../ui/status.tsx'
 import { StopIcon } from '../ui/page-icons.tsx'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { asSession, workerWord } from './worker-words.ts'
 import { workersQuery } from './workers-query.ts'
+import '../ui/table.css'
 import './workers.css'
 import { workersWords } from '../words/workers.ts'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { generalWords } from '../words/general.ts'
 import { sessionWords } from '../words/session.ts'
 
@@ -40,10 +44,9 @@ export function WorkersTab({ log, session }: { log: FollowedSession; session: Se
       )}
       {rows.length > 0 && <WorkersTable rows={rows} now={now} rootId={session?.root_id ?? log.id} />}
       {workers?.length === 0 && (
-        <div className="empty" data-testid="no-workers">
-          <h2>{workersWords.none}</h2>
+        <Empty testId="no-workers" title={workersWords.none}>
           <p>{workersWords.noneText}</p>
-        </div>
+        </Empty>
       )}
       {hasNextPage && (
         <Button
@@ -62,8 +65,8 @@ export function WorkersTab({ log, session }: { log: FollowedSession; session: Se
 
 function WorkersTable({ rows, now, rootId }: { rows: readonly TreeRow[]; now: number; rootId: string }) {
   return (
-    <div className="workers-scroll">
-      <table className="workers-table" data-testid="workers-table">
+    <div className="table-scroll workers-scroll" {...scrollRegion(workersWords.caption)}>
+      <table className="table workers-table" data-testid="workers-table">
         <caption className="visually-hidden">{workersWords.caption}</caption>
         <thead>
           <tr>
@@ -105,7 +108,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
     >
       <th scope="row" className="worker-cell">
         {level > 1 && <span className="visually-hidden">{workersWords.level(level)} </span>}
-        <StateDot session={asSession(worker)} />
+        <StateMark session={asSession(worker)} />
         <Link
           className="worker-link truncate"
           to="/sessions/$sessionId"
@@ -119,11 +122,11 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       <td className="worker-agent">{worker.agent}</td>
       <td className="worker-state">
         {worker.blocked_reason !== null ? (
-          <span className="badge waiting" title={visibleText(worker.blocked_reason)}>
-            {generalWords.blocked}
+          <span title={visibleText(worker.blocked_reason)}>
+            <Status kind="waiting" word={generalWords.blocked} />
           </span>
         ) : worker.state.startsWith('needs_') ? (
-          <NeedsBadge session={worker} />
+          <NeedsStatus session={worker} />
         ) : (
           workerWord(worker)
         )}

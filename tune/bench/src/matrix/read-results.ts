@@ -24,17 +24,20 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
 
 /** Reads one file, or every result.json below a directory, sorted so that later runs come last. */
 export async function readResults(path: string): Promise<BenchmarkResult[]> {
+  const results = await Promise.all((await listResultFiles(path)).map(readResult))
+  return results.toSorted((a, b) => a.started_at.localeCompare(b.started_at))
+}
+
+/** The file itself, or every result.json below a directory. */
+export async function listResultFiles(path: string): Promise<string[]> {
   const found = await stat(path).catch((error: unknown) => {
     throw new InputError(
       `${path}: no such file or directory; expected a ${RESULT_FILE} or a directory that contains some`,
       { cause: error },
     )
   })
-  const files = found.isDirectory()
-    ? (await readdir(path, { recursive: true }))
-        .filter(name => name.split('/').at(-1) === RESULT_FILE)
-        .map(name => join(path, name))
-    : [path]
-  const results = await Promise.all(files.map(readResult))
-  return results.toSorted((a, b) => a.started_at.localeCompare(b.started_at))
+  if (!found.isDirectory()) return [path]
+  return (await readdir(path, { recursive: true }))
+    .filter(name => name.split('/').at(-1) === RESULT_FILE)
+    .map(name => join(path, name))
 }

@@ -33,7 +33,7 @@ export function flagsOf(
 
 /**
  * Whether a result was measured with these settings. A short run does not stand for a whole one, nor two
- * threads for one.
+ * threads for one, nor several ranks for a single one.
  */
 export function isMeasuredWith({ program, samples, config }: BenchmarkResult, wanted: RunSettings): boolean {
   const isSame = (key: string, value: unknown) => (config[key] ?? undefined) === value
@@ -41,6 +41,7 @@ export function isMeasuredWith({ program, samples, config }: BenchmarkResult, wa
     samples === (wanted.samples ?? SAMPLES) &&
     isSame('max_steps', wanted.maxSteps) &&
     isSame('threads', wanted.threads) &&
+    (config['ranks'] ?? 1) === 1 &&
     (program !== OWN_PROGRAM ||
       (isSame('memory_limit', wanted.memory) && (config['offload'] ?? 'none') === (wanted.offload ?? 'none')))
   )

@@ -14,11 +14,11 @@ export type Table = {
 }
 
 /** The baseline's recipe that speed-ups are measured against. */
-const BASELINE_RECIPE = 'nf4'
+export const BASELINE_RECIPE = 'nf4'
 export const OWN_PROGRAM = 'cairn-tune'
 
-const NOT_APPLICABLE = '-'
-const UNMEASURED = 'TODO'
+export const NOT_APPLICABLE = '-'
+export const UNMEASURED = 'TODO'
 
 /** Thousands with three significant digits: 0.35k, 8.41k, 18.3k, 121k. */
 export function formatThousands(tokensPerSecond: number): string {

@@ -7,6 +7,7 @@ import {
   runBaseline,
   runMatrix,
   writeMatrix,
+  writePublished,
   type MatrixCell,
   type RunSettings,
 } from '@cairn-tune/bench'
@@ -15,8 +16,8 @@ import { makeDirectory } from '@cairn-tune/weights'
 import { folderOf, isBundled } from '@cairn/tooling/beside'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineCommand, wholeNumber } from '../command.ts'
-import { EXIT, UsageError } from '../exit.ts'
+import { type CommandIo, defineCommand, wholeNumber } from '../command.ts'
+import { EXIT, type ExitCode, UsageError } from '../exit.ts'
 
 const script = (name: string) => join(fileURLToPath(folderOf(import.meta)), '../../../../benchmarks', name)
 
@@ -46,6 +47,11 @@ export const benchMatrix = defineCommand({
       'directory of the runs, matrix.md, matrix.json and matrix.svg; default: ./output/matrix',
     ],
     ['  --fresh', 'measure everything again'],
+    [
+      'bench matrix --results PATH [--results PATH …]',
+      'measure nothing: write the whole throughput table, all machines and models, from result files ' +
+        'or directories with result.json; cells without a result say TODO',
+    ],
   ],
   options: {
     recipes: { type: 'string' },
@@ -59,8 +65,14 @@ export const benchMatrix = defineCommand({
     accuracy: { type: 'string' },
     output_dir: { type: 'string', default: './output/matrix' },
     fresh: { type: 'boolean', default: false },
+    results: { type: 'string', multiple: true, default: [] },
   },
   async run({ values, positionals }, io) {
+    if (values.results.length > 0) {
+      if (positionals.length > 0)
+        throw new UsageError('--results reads existing results; leave out the models')
+      return await publish(values, io)
+    }
     if (isBundled(import.meta))
       throw new UsageError(
         'Packages of Cairn contain no benchmark scripts: run npx cairn-tune bench matrix in a clone of the ' +
@@ -124,6 +136,18 @@ export const benchMatrix = defineCommand({
     return failed > 0 ? EXIT.failure.code : EXIT.ok.code
   },
 })
+
+async function publish(
+  { results, output_dir: outputDir, json }: { results: readonly string[]; output_dir: string; json: boolean },
+  io: CommandIo,
+): Promise<ExitCode> {
+  const written = await writePublished(results, outputDir)
+  io.out(json ? `${JSON.stringify(written.results)}\n` : written.markdown)
+  if (written.strangers.length > 0)
+    io.note(`no row of the table is for ${written.strangers.join(', ')}; their results were left out`)
+  io.note(outputDir)
+  return EXIT.ok.code
+}
 
 function readRecipes(text: string | undefined): readonly Recipe[] {
   if (text === undefined) return RECIPES

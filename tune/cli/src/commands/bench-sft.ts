@@ -25,7 +25,7 @@ export const benchSft = defineCommand({
       'layers that stay bf16; recorded in the result row',
     ],
     ['  --matmul bf16|fp8-hybrid --memory SIZE --offload disk --threads N', 'as in train'],
-    ['  --device auto|cpu|cuda[:n]', 'as in train'],
+    ['  --device auto|cpu|cuda[:n] --ranks N', 'as in train'],
   ],
   options: {
     samples: { type: 'string' },
@@ -38,6 +38,7 @@ export const benchSft = defineCommand({
     offload: { type: 'string' },
     threads: { type: 'string' },
     device: { type: 'string' },
+    ranks: { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model, asked, ...more] = positionals
@@ -60,6 +61,7 @@ export const benchSft = defineCommand({
         offload: values.offload,
         threads: wholeNumber('threads', values.threads, 1),
         device: values.device,
+        ranks: wholeNumber('ranks', values.ranks, 1),
         signal: io.signal,
         onNote: progress.note,
         onStep: progress.step,

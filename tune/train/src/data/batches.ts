@@ -52,6 +52,8 @@ export type BatchSource = {
   prepare?: (position: DataPosition, microBatches: number) => Promise<void>
   /** The micro-batch at a position, and the position after it. */
   batchAt: (position: DataPosition) => { batch: Batch; next: DataPosition }
+  /** The position after the micro-batch at a position. */
+  after: (position: DataPosition) => DataPosition
 }
 
 /** Number of steps in which every row of every epoch is seen at least once. */
@@ -112,15 +114,18 @@ export function createSource<T>(
       let next = position
       for (let i = 0; i < options.batchSize; i++) {
         rows.push(rowAt(next))
-        next =
-          next.row + 1 < rowsPerEpoch
-            ? { epoch: next.epoch, row: next.row + 1 }
-            : { epoch: next.epoch + 1, row: 0 }
+        next = rowsAfter(next, 1, rowsPerEpoch)
       }
       return { batch: fill(rows.map(row => row.map(i => itemAt(items, i)))), next }
     },
+    after: position => rowsAfter(position, options.batchSize, rowsPerEpoch),
   }
 }
+
+const rowsAfter = ({ epoch, row }: DataPosition, count: number, rowsPerEpoch: number): DataPosition => ({
+  epoch: epoch + Math.floor((row + count) / rowsPerEpoch),
+  row: (row + count) % rowsPerEpoch,
+})
 
 function itemAt<T>(items: ItemList<T>, index: number): T {
   const item = items.at(index)

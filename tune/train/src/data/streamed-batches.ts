@@ -38,6 +38,13 @@ export function createStreamedBatches(
       if (row === 0) throw new Error('[createStreamedBatches] an epoch without documents')
     }
   }
+  /** The queued rows of the micro-batch at a position, and the position after it. */
+  const rowsAt = (position: DataPosition) => {
+    const at = queue.findIndex(one => !isBefore(one.position, position))
+    const next = queue[at + batchSize]
+    if (at < 0 || !next) throw new Error('[batchAt] the rows are not prepared')
+    return { own: queue.slice(at, at + batchSize), next: next.position }
+  }
   const isBefore = (a: DataPosition, b: DataPosition) =>
     a.epoch < b.epoch || (a.epoch === b.epoch && a.row < b.row)
   return {
@@ -55,18 +62,16 @@ export function createStreamedBatches(
       }
     },
     batchAt(position) {
-      const at = queue.findIndex(one => !isBefore(one.position, position))
-      const own = queue.slice(at, at + batchSize)
-      const next = queue[at + batchSize]
-      if (at < 0 || !next) throw new Error('[batchAt] the rows are not prepared')
+      const { own, next } = rowsAt(position)
       return {
         batch: fillBatch(
           own.map(({ documents }) => documents),
           options,
         ),
-        next: next.position,
+        next,
       }
     },
+    after: position => rowsAt(position).next,
     async close() {
       await rows?.return(undefined)
     },

@@ -152,6 +152,7 @@ class WatchedBrowsers implements LiveBrowsers {
       dialog: null,
     }
     this.#watched.set(session_id, made)
+    browser.followTab(page => made.screencast.showPage(page))
     context.on('dialog', dialog => {
       made.dialog = dialog
       const message = browser.hide(dialog.message())

@@ -22,6 +22,8 @@ export type Screencast = {
   /** Session of the front page, for input. */
   session(): Promise<CDPSession>
   show(index: number): Promise<void>
+  /** Shows the tab that the agent is in. */
+  showPage(page: Page): void
 }
 
 export const createScreencast = (context: BrowserContext): Screencast => new ContextScreencast(context)
@@ -78,6 +80,10 @@ class ContextScreencast implements Screencast {
   async show(index: number): Promise<void> {
     const page = this.#context.pages()[index]
     if (page !== undefined) await this.#bringToFront(page)
+  }
+
+  showPage(page: Page): void {
+    if (page !== this.#front) this.#bringToFront(page).catch(ignoreGone)
   }
 
   #tellTabs = (): void => this.#watchers.forEach(({ onTabs }) => onTabs())

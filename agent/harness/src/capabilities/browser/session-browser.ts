@@ -4,9 +4,8 @@
  */
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
-import { type CallToolResult, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
+import type { BrowserContext, Page } from 'playwright-core'
 import { abortable } from './abortable.ts'
 import { CAPABILITIES } from './offered.ts'
 import type { Clock } from '@cairn/models/clock'
@@ -31,6 +30,8 @@ export type SessionBrowser = {
   /** Hides this value in all later results. */
   conceal(value: string): void
   readonly secrets: BrowserSecrets
+  /** Calls the listener with the tab that the agent is in: now, and after each of its calls. */
+  followTab(listener: (page: Page) => void): void
   /** Origin of the frame that contains a snapshot's field. */
   originOf(target: string): Promise<string>
   close(): Promise<void>
@@ -46,6 +47,7 @@ export async function openSessionBrowser(
   const client = await connect(launched, output)
   const known = new Set<string>()
   const gate = createGate(clock)
+  const tab = createAgentTab(launched.context, client)
 
   async function remember(): Promise<void> {
     for (const value of await collectSensitive(launched.context)) known.add(value)
@@ -53,13 +55,11 @@ export async function openSessionBrowser(
 
   async function run(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     await remember()
-    const result = (await abortable(launched.context, signal, () =>
-      client.callTool({ name: tool, arguments: args }, undefined, {
-        signal,
-        timeout: NAVIGATION_MS + ACTION_MS,
-      }),
-    )) as CallToolResult
+    const result = await abortable(launched.context, signal, () =>
+      client.callTool({ name: tool, arguments: args }, { signal, timeout: NAVIGATION_MS + ACTION_MS }),
+    )
     await remember()
+    await tab.note()
     const said = result.content.map(block => (block.type === 'text' ? block.text : '')).join('\n')
     const text = hideValues(await inPlaceOfLinks(said, output), known)
     if (result.isError === true) throw new Error(text.replace(/^### Error\n(?:Error: )?/, ''))
@@ -84,6 +84,7 @@ export async function openSessionBrowser(
     hide: text => hideValues(text, known),
     conceal: value => void known.add(value),
     secrets,
+    followTab: tab.follow,
     async originOf(target) {
       const page = launched.context.pages().find(each => !each.isClosed())
       const field = await page?.locator(`aria-ref=${target}`).elementHandle({ timeout: ACTION_MS })
@@ -99,6 +100,39 @@ export async function openSessionBrowser(
     },
   }
   return browser
+}
+
+/**
+ * The tab that the package works in. It is not always the newest one: a page may open another, and Chromium
+ * may open its first tab late.
+ */
+function createAgentTab(context: BrowserContext, client: Client) {
+  let current: Page | undefined
+  const listeners = new Set<(page: Page) => void>()
+  return {
+    /** Called after each call of the agent. */
+    async note(): Promise<void> {
+      const pages = context.pages()
+      const index = pages.length > 1 ? await currentIndex(client) : 0
+      if (index !== null) current = pages[index]
+      if (current !== undefined) for (const listener of listeners) listener(current)
+    },
+    follow(listener: (page: Page) => void): void {
+      listeners.add(listener)
+      if (current !== undefined && !current.isClosed()) listener(current)
+    },
+  }
+}
+
+/**
+ * The index of the current tab in the package's list, which has the order of the context's pages. Null while
+ * a dialog of the page is open.
+ */
+async function currentIndex(client: Client): Promise<number | null> {
+  const { content } = await client.callTool({ name: 'browser_tabs', arguments: { action: 'list' } })
+  const text = content.map(block => (block.type === 'text' ? block.text : '')).join('\n')
+  const index = /^- (\d+): \(current\)/m.exec(text)?.[1]
+  return index === undefined ? null : Number(index)
 }
 
 /** Connects the package's server and our client, both in this process. */
@@ -118,11 +152,12 @@ async function connect({ context, folder }: Launched, output: string): Promise<C
     () => Promise.resolve(context as never),
   )
   const client = new Client({ name: 'cairn', version: '1.0.0' }, { capabilities: { roots: {} } })
-  client.setRequestHandler(ListRootsRequestSchema, () => ({
+  client.setRequestHandler('roots/list', () => ({
     roots: [{ uri: `file://${join(folder, 'seen', 'uploads')}`, name: 'uploads' }],
   }))
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
-  await server.connect(theirs)
+  // Its types refer to the earlier SDK, whose transport has the same form.
+  await server.connect(theirs as never)
   await client.connect(ours)
   return client
 }

@@ -1,6 +1,7 @@
 /** Whether this runner has browsers, and with which provider; if not, why. Decided once, at its start. */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import type { LogStore } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
@@ -29,13 +30,23 @@ export type BrowserStanding =
   | { offered: true; provider: 'cdp'; url: string; version: string }
   | { offered: false; reason: string }
 
+/** The packages that drive a browser. Packages of Cairn do not contain them. */
+const PACKAGES = ['playwright-core', '@playwright/mcp']
+
 /** What a runner started here would have; starts nothing but `chromium --version`. */
 export async function findBrowser(
   config: Config['browser'],
   { provider, standing }: Pick<SandboxChoice, 'provider' | 'standing'>,
   env: Environment,
+  resolve: (name: string) => unknown = createRequire(import.meta.url).resolve,
 ): Promise<BrowserStanding> {
   if (!config.enabled) return { offered: false, reason: 'browser.enabled is false' }
+  const missing = PACKAGES.find(name => !isInstalled(name, resolve))
+  if (missing !== undefined)
+    return {
+      offered: false,
+      reason: `the package ${missing} is not installed (npm install without --omit=optional)`,
+    }
   if (config.cdp !== null) return findRemote(config.cdp.url_env, env)
   if (provider === null) return { offered: false, reason: `no sandbox is available. ${standing.summary}` }
   if (!provider.holdsBrowsers) return { offered: false, reason: `${provider.kind} cannot run a browser` }
@@ -50,6 +61,16 @@ export async function findBrowser(
     return { offered: true, provider: 'local', program, version: stdout.trim() }
   } catch (error) {
     return { offered: false, reason: `${program} does not run: ${asError(error).message.split('\n')[0]}` }
+  }
+}
+
+function isInstalled(name: string, resolve: (name: string) => unknown): boolean {
+  try {
+    resolve(name)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND') return false
+    throw error
   }
 }
 

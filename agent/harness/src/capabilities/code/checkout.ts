@@ -44,8 +44,9 @@ export const gitSettings = ({ repo, url }: Pick<Checkout, 'repo' | 'url'>): stri
 
 /**
  * Arguments: the name, the address, the branch, the folder of its worktree. Interrupted work is repeated: a
- * worktree is complete once it has its marker file, a clone once it has its final name. Another run may do
- * the same at this moment, so each clones under a temporary name; leftovers too old to be in use are removed.
+ * worktree is complete once it has its marker file, a clone once it has its final name. Runs take turns,
+ * because git cannot fetch while another process creates a worktree. Without flock they do not wait, so
+ * each clones under a temporary name; leftovers too old to be in use are removed.
  * The worktree refers to its clone by a relative path, so that both can be moved or copied with the
  * workspace.
  *
@@ -61,6 +62,10 @@ mkdir -p "repos/$name" && cd "repos/$name"
 ready=".clone/.git/worktrees/$tree/ready"
 # A resumed run uses its worktree again.
 [ ! -e "$ready" ] || [ ! -e "$tree" ] || { touch "$ready"; exit 0; }
+# The lock ends with this script: git may leave a process behind, which must not inherit it.
+exec 9< .
+! command -v flock > /dev/null || flock 9
+git() { command git "$@" 9<&-; }
 find . -maxdepth 1 -name '.part-*' -mmin +${CHECKOUT_MS / 60_000} -exec rm -rf {} +
 renew() { git -C .clone fetch --quiet origin && git -C .clone remote set-head origin --auto > /dev/null; }
 gitdir_of() { echo "gitdir: ../.clone/.git/worktrees/$1"; }

@@ -1,5 +1,6 @@
 /** The effect of `/code`: a run starts, or a reply. */
 import { CommitRefused, type EventWithRows } from '@cairn/log'
+import { formatDuration } from '@cairn/protocol'
 import { codeRunStarted, derivedId } from '@cairn/sessions'
 import {
   CODE_USAGE,
@@ -10,12 +11,13 @@ import {
   waitsForDecision,
 } from '@cairn/state'
 import type { TurnContext } from '../../turn/context.ts'
+import { usageList } from '../usage-list.ts'
 import { branchOf } from './checkout.ts'
 import type { Coding } from './coding.ts'
 
 /** The start event of the run, committed before anything starts; or the reply. */
 export function beginByCommand(
-  { log, setup }: Pick<TurnContext, 'log' | 'setup'>,
+  { log, setup, clock }: Pick<TurnContext, 'log' | 'setup' | 'clock'>,
   coding: Coding | null,
   command: CodeCommand,
   { event_id }: Pick<SlashMessage, 'event_id'>,
@@ -23,13 +25,13 @@ export function beginByCommand(
   const session = log.session()
   switch (command.action) {
     case 'help':
-      return CODE_USAGE.map(({ usage, does }) => `${usage}: ${does}`).join('\n')
+      return usageList(CODE_USAGE)
     case 'agents':
       return coding === null || coding.agents.names.length === 0
         ? noAgents(coding)
-        : coding.agents.names.map((name, at) => (at === 0 ? `${name} (default)` : name)).join('\n')
+        : coding.agents.names.map((name, at) => (at === 0 ? `- ${name} (default)` : `- ${name}`)).join('\n')
     case 'status':
-      return statusOf(log.position().code)
+      return statusOf(log.position().code, clock.now())
     case 'run': {
       if (coding === null || coding.agents.names.length === 0) return noAgents(coding)
       if (session.parent_id !== null) return 'Workers cannot run coding agents. Use the parent session.'
@@ -69,11 +71,12 @@ export function repoOf(
 const noAgents = (coding: Coding | null): string =>
   `No coding agent can run here: ${coding?.agents.reason ?? 'none is configured'}.`
 
-function statusOf(runs: Parameters<typeof liveRun>[0]): string {
+function statusOf(runs: Parameters<typeof liveRun>[0], now: number): string {
   const run = liveRun(runs)
   if (run === null) return 'No coding agent is running in this session.'
   const state = waitsForDecision(run) ? 'is waiting for a decision' : 'is working'
-  return `${run.agent} ${state} on "${run.prompt.slice(0, 200)}", since ${run.started_at}.`
+  const since = formatDuration(now - Date.parse(run.started_at))
+  return `${run.agent} ${state} on "${run.prompt.slice(0, 200)}", started ${since} ago.`
 }
 
 /** The reply if the commit of a run's start was refused; null: another error. */

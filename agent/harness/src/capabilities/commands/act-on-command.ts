@@ -16,6 +16,7 @@ import { actOnLoop, refusedLoop } from '../schedules/act-on-loop.ts'
 import { actOnMission } from '../missions/command.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
+import { usageList } from '../usage-list.ts'
 import type { TurnContext } from '../../turn/context.ts'
 import type { Append } from '../../turn/session-log.ts'
 import { contextCompact } from '../../events.ts'
@@ -151,12 +152,11 @@ async function compress(turn: TurnContext): Promise<GoalAction> {
 }
 
 function help({ skills }: SkillCatalogue): string {
-  const commands = SLASH_COMMANDS.map(({ usage, does }) => `${usage}: ${does}`)
-  return [
-    'Commands:',
-    ...commands,
-    ...(skills.size === 0
-      ? []
-      : ['', 'Skills:', ...[...skills.values()].map(skill => `/${skill.name}: ${skill.description}`)]),
-  ].join('\n')
+  const called = [...skills.values()].map(({ name, description }) => ({
+    usage: `/${name}`,
+    does: description,
+  }))
+  const sections = [`**Commands**\n\n${usageList(SLASH_COMMANDS)}`]
+  if (called.length > 0) sections.push(`**Skills**\n\n${usageList(called)}`)
+  return sections.join('\n\n')
 }

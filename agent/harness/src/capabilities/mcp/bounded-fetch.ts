@@ -18,15 +18,20 @@ const MIB = 1024 * 1024
 const STREAM_BURST = 5
 const STREAM_EVERY_MS = 5000
 
-export function boundedFetch(maxBytes: number, clock: Clock): BoundedFetch {
+export function boundedFetch(
+  maxBytes: number,
+  clock: Clock,
+  reach: typeof globalThis.fetch = (input, init) => fetch(input, init),
+): BoundedFetch {
   const open = new Map<string | number, Request>()
   const turn = streamTurns(clock)
-  const send = limitRefusals((input, init) => fetch(input, init))
+  const send = limitRefusals(reach)
   return {
     async fetch(input, init = {}) {
       if (init.method === 'GET') await turn(init.signal ?? new AbortController().signal)
       const request = requestOf(init.body)
-      const response = await send(input, init)
+      const sent = await send(input, init)
+      const response = request?.method === PROBE ? await probeAnswer(request, sent) : sent
       if (!response.ok || response.body === null) return response
       const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
       if (request !== null && isStream) open.set(request.id, request)
@@ -45,6 +50,25 @@ export function boundedFetch(maxBytes: number, clock: Clock): BoundedFetch {
       if (!('method' in message) && 'id' in message) open.delete(message.id as Request['id'])
     },
   }
+}
+
+/** The request by which the SDK asks for the revisions of the protocol. */
+const PROBE = 'server/discover'
+
+/**
+ * A server of the older generation may answer a request that it does not know in any way: with no content,
+ * with a page, or with a failure. Each means that it does not know this one, so the SDK continues
+ * with `initialize`, which shows whether the server works.
+ */
+async function probeAnswer({ id }: Request, response: Response): Promise<Response> {
+  const isMessage = /^(?:application\/json|text\/event-stream)\b/i.test(
+    response.headers.get('content-type') ?? '',
+  )
+  const isAnswer = response.ok && response.status !== 202 && isMessage
+  if (isAnswer || (response.status >= 300 && response.status < 500)) return response
+  await response.body?.cancel()
+  const message = `the server answered with the status ${response.status}`
+  return Response.json({ jsonrpc: '2.0', id, error: { code: -32_601, message } })
 }
 
 /** Null: a notification, or not a message. */

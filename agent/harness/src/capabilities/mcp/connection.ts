@@ -3,7 +3,6 @@
  * fails like any tool call. Its states are in connection-state.ts.
  */
 import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
-import { backoffMs } from '@cairn/models/backoff'
 import { rootCause } from '../../tools/root-cause.ts'
 import type { Tool, ToolOutcome } from '../../tools/tool.ts'
 import {
@@ -13,22 +12,20 @@ import {
   MOVES,
   notConnected,
   type State,
+  waitBeforeAttempt,
 } from './connection-state.ts'
 import type { DefinedTool } from './definition.ts'
+import { consentFor, withLogin } from './call-login.ts'
 import { LeftOut } from './left-out.ts'
 import { listTools, type ToolList } from './list-tools.ts'
+import { type Era, eraAfter } from './era.ts'
+import { ConsentNeeded } from './oauth/consent-needed.ts'
 import { createThrottle } from './throttle.ts'
 import { isBroken, isRefusal, refusedWith, request } from './request.ts'
 import { type McpSession, openSession } from './session.ts'
 import { within } from './within.ts'
 import { type CallContext, wrapTools } from './wrap-tool.ts'
 
-const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
-/**
- * Minimum delay: with full jitter it could be 0, and a server that exits at once must not be restarted in a
- * tight loop.
- */
-const MIN_WAIT_MS = 250
 /** A connection that lasted this long resets the series of attempts; a shorter one continues it. */
 const STABLE_MS = 60_000
 /** Time for a server to accept the end of its session. */
@@ -49,6 +46,8 @@ class Connection implements McpConnection {
   #attempts = 0
   /** Why tools of the last list are not offered, by name. */
   #leftOut: ReadonlyMap<string, string> = new Map()
+  /** The protocol's generation of the last session, so that the next one need not ask. */
+  #era: Era | undefined
   #state: State
 
   constructor(name: string, config: McpServerConfig, options: ConnectionOptions) {
@@ -87,8 +86,8 @@ class Connection implements McpConnection {
   #connect(): Promise<void> {
     const state = this.#state
     if (state.at === 'connecting') return state.done
-    if (state.at !== 'waiting') return Promise.resolve()
-    state.cancelRetry()
+    if (state.at !== 'waiting' && state.at !== 'needs_login') return Promise.resolve()
+    if (state.at === 'waiting') state.cancelRetry()
     const next: Extract<State, { at: 'connecting' }> = {
       at: 'connecting',
       opening: null,
@@ -102,20 +101,35 @@ class Connection implements McpConnection {
   async #open(connecting: Extract<State, { at: 'connecting' }>): Promise<void> {
     const { logger, clock } = this.#options
     try {
-      const { session, list } = await openSession(this.#name, this.#config, this.#options, {
-        onOpening: client => {
-          connecting.opening = client
-        },
+      const options = { ...this.#options, auth: this.#options.login?.auth, era: this.#era }
+      const { session, list } = await openSession(this.#name, this.#config, options, {
+        onOpening: client => void (connecting.opening = client),
         onClosed: (lost, why) => this.#lose(lost, why),
         onToolsChanged: of => this.#has(of)?.relist.trigger(),
       })
       if (this.#state !== connecting) return await session.client.close()
+      this.#era = session.client.getProtocolEra()
       const tools = this.#wrap(list)
       const relist = createThrottle(clock, () => this.#relist(session))
       this.#move({ at: 'connected', session, tools, since: clock.monotonic(), relist })
       logger('info', `MCP server ${this.#name} is connected`, { tools: tools.length })
     } catch (error) {
-      if (this.#state === connecting) this.#explain(asError(error))
+      this.#era = eraAfter(this.#config, this.#era, error)
+      const consent = await consentFor(this.#name, this.#options.login, error).catch(asError)
+      if (this.#state === connecting) this.#explain(consent ?? asError(error))
+    }
+  }
+
+  loginLink(): string | null {
+    return this.#state.at === 'needs_login' ? this.#state.link : null
+  }
+
+  async retryLogin(): Promise<void> {
+    if (this.#state.at !== 'needs_login') return
+    try {
+      if ((await this.#options.login?.isConnected()) === true) await this.#connect()
+    } catch (error) {
+      this.#report('its account could not be read', error)
     }
   }
 
@@ -124,6 +138,11 @@ class Connection implements McpConnection {
     if (cause instanceof LeftOut) {
       this.#move({ at: 'left_out' })
       logger('error', `MCP server ${this.#name} skipped: ${cause.message}`)
+      return
+    }
+    if (cause instanceof ConsentNeeded) {
+      this.#move({ at: 'needs_login', link: cause.link })
+      logger('info', `MCP server ${this.#name} is left out until its user logs in`, { link: cause.link })
       return
     }
     const waitMs = this.#retryLater()
@@ -138,7 +157,7 @@ class Connection implements McpConnection {
 
   #retryLater(): number {
     const { clock, random } = this.#options
-    const waitMs = MIN_WAIT_MS + backoffMs(RECONNECT, this.#attempts, random())
+    const waitMs = waitBeforeAttempt(this.#attempts, random)
     this.#attempts += 1
     this.#move({ at: 'waiting', cancelRetry: clock.after(waitMs, () => void this.#connect()) })
     return waitMs
@@ -216,8 +235,9 @@ class Connection implements McpConnection {
     // A change that the server has announced applies from then on, even before its list is read.
     await relist.settle()
     this.#requireCurrent(defined)
+    const deps = { ...this.#options, server: this.#name }
     const send = (to: McpSession): Promise<ToolOutcome> =>
-      request(to, defined.tool.name, args, context, this.#options.mustFit)
+      withLogin(this.#name, this.#options.login, context, () => request(to, defined, args, context, deps))
     try {
       return await send(session)
     } catch (error) {

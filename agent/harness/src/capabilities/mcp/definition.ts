@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { asError, type McpServerConfig } from '@cairn/protocol'
 import { canonicalJson } from '../../tools/canonical-json.ts'
 import type { ListedTool } from './listed-tool.ts'
+import { declaredHeaders } from './param-headers.ts'
 import { type ModelSchema, modelSchema } from './tool-schema.ts'
 
 const KIB = 1024
@@ -26,11 +27,15 @@ function define(server: string, { name, title, description, inputSchema }: Liste
   return { bytes: Buffer.byteLength(text), hash: createHash('sha256').update(text, 'utf8').digest('hex') }
 }
 
-/** The offered tools, the rejected ones, and pins without a tool. */
+/**
+ * The offered tools, the rejected ones, and pins without a tool. `mirrorsArguments`: arguments are sent as
+ * headers too, so a tool with an invalid declaration of them cannot be called.
+ */
 export function admitTools(
   server: string,
   { pin }: McpServerConfig,
   tools: readonly ListedTool[],
+  mirrorsArguments: boolean,
 ): { admitted: DefinedTool[]; rejected: RejectedTool[]; problems: string[] } {
   const admitted: DefinedTool[] = []
   const rejected: RejectedTool[] = []
@@ -41,12 +46,14 @@ export function admitTools(
     try {
       const { bytes, hash } = define(server, tool)
       const pinned = pin?.[tool.name]
+      const declared = mirrorsArguments ? declaredHeaders(tool.inputSchema) : { declarations: [] }
       if (pin !== undefined && pinned !== hash)
         reject(
           pinned === undefined
             ? `is not pinned; its definition is ${hash}`
             : `does not match its pin: its definition is now ${hash}`,
         )
+      else if ('problem' in declared) reject(`declares invalid headers: ${declared.problem}`)
       else if (bytes > MAX_DEFINITION_BYTES)
         reject(`has a definition of ${bytes} bytes; the maximum is ${MAX_DEFINITION_BYTES}`)
       else if (total + bytes > MAX_DEFINITIONS_BYTES)

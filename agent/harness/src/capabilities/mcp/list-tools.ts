@@ -2,9 +2,10 @@
  * Lists the tools of a server page by page. The server decides when its list ends, so each step has a
  * maximum.
  */
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { type ListedTool, readTool } from './listed-tool.ts'
+import { rawResult } from './protocol-results.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
 const MAX_TOOLS = 500
@@ -18,11 +19,15 @@ export type ToolList = {
   tools: ListedTool[]
   /** Why the list is shorter than what the server sent, for the log. */
   problems: string[]
+  /** Whether calls repeat arguments as HTTP headers (param-headers.ts). */
+  mirrorsArguments: boolean
 }
 
 /** Lists each name once. Stops at the last page, at a repeated cursor, and at the maximums. */
 export async function listTools(client: Client): Promise<ToolList> {
-  if (client.getServerCapabilities()?.tools === undefined) return { tools: [], problems: [] }
+  const mirrorsArguments = client.getProtocolEra() === 'modern'
+  if (client.getServerCapabilities()?.tools === undefined)
+    return { tools: [], problems: [], mirrorsArguments }
   const tools = new Map<string, ListedTool>()
   const repeated = new Set<string>()
   const unreadable: string[] = []
@@ -30,10 +35,12 @@ export async function listTools(client: Client): Promise<ToolList> {
   let end: string | null = null
   let cursor: string | undefined
   for (let pages = 1; end === null; pages += 1) {
-    const page = await client.request(
-      { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-      Page,
-      { timeout: REQUEST_TIMEOUT_MS },
+    const page = Page.parse(
+      rawResult(
+        await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, Page, {
+          timeout: REQUEST_TIMEOUT_MS,
+        }),
+      ),
     )
     if (!Array.isArray(page.tools)) end = 'a page of its list has no array of tools'
     for (const entry of Array.isArray(page.tools) ? page.tools : []) {
@@ -53,6 +60,7 @@ export async function listTools(client: Client): Promise<ToolList> {
   const names = [...repeated].slice(0, 10).map(name => JSON.stringify(name.slice(0, 100)))
   return {
     tools: [...tools.values()],
+    mirrorsArguments,
     problems: [
       ...(end === null ? [] : [end]),
       ...unreadable.slice(0, PROBLEMS_SHOWN),

@@ -1,7 +1,10 @@
 /** Line-based messages to and from a sandboxed process, as in the stdio transport of the protocol. */
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { asError } from '@cairn/protocol'
 import type { SandboxProcess } from '@cairn/sandbox'
 

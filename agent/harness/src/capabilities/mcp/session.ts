@@ -1,19 +1,23 @@
 /** One session with an MCP server, from opening and listing its tools until it closes. */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { Client, type Transport } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
 import { rootCause } from '../../tools/root-cause.ts'
+import { createCurrentCalls, type CurrentCalls } from './current-call.ts'
+import { elicit } from './elicitation.ts'
+import { type Era, negotiationOf } from './era.ts'
+import { followChanges } from './follow-changes.ts'
+import { TASKS } from './follow-task.ts'
 import { listTools, type ToolList } from './list-tools.ts'
-import { type Environment, type McpSandboxes, type Opened, openTransport } from './transport.ts'
+import { keepRawResults } from './protocol-results.ts'
+import { type Opened, openTransport, type TransportOptions } from './transport.ts'
 import { within } from './within.ts'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 
 const REQUEST_TIMEOUT_MS = 10_000
 /** Covers connecting and listing all tools. */
 const OPEN_TIMEOUT_MS = 60_000
 
-export type McpSession = Opened & { client: Client }
+export type McpSession = Opened & { client: Client; calls: CurrentCalls }
 
 /** Callbacks about a session while it lasts. */
 export type SessionListener = {
@@ -23,18 +27,34 @@ export type SessionListener = {
   onToolsChanged(session: McpSession): void
 }
 
+export type SessionOptions = TransportOptions & {
+  /** The protocol's generation that the server had the last time; undefined: unknown. */
+  era?: Era | undefined
+}
+
 /** Rejects with the reason why it did not open, and the server's last output. */
 export async function openSession(
   name: string,
   config: McpServerConfig,
-  around: { env: Environment; boxes: McpSandboxes; clock: Clock },
+  options: SessionOptions,
   listener: SessionListener,
 ): Promise<{ session: McpSession; list: ToolList }> {
-  const opened = await openTransport(name, config, around)
-  const client = new Client({ name: 'cairn-agent', version: '1.0.0' }, { capabilities: {} })
-  const session: McpSession = { ...opened, client }
+  const opened = await openTransport(name, config, options)
+  const { clock } = options
+  const client = new Client(
+    { name: 'cairn-agent', version: '1.0.0' },
+    {
+      capabilities: { elicitation: { form: {}, url: {} }, extensions: { [TASKS]: {} } },
+      versionNegotiation: { mode: negotiationOf(config, options.era) },
+      // The call answers them, because it knows whom to ask (request.ts).
+      inputRequired: { autoFulfill: false },
+    },
+  )
+  const calls = createCurrentCalls()
+  const session: McpSession = { ...opened, client, calls }
   let closed = false
   let complaint = ''
+  let stopFollowing = (): void => undefined
   listener.onOpening(client)
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
   client.onerror = error => {
@@ -43,17 +63,24 @@ export async function openSession(
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
   client.onclose = () => {
     closed = true
+    stopFollowing()
     listener.onClosed(session, complaint || 'the connection closed')
   }
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => listener.onToolsChanged(session))
+  client.setNotificationHandler('notifications/tools/list_changed', () => listener.onToolsChanged(session))
+  client.setRequestHandler('elicitation/create', ({ params }, { mcpReq: { signal } }) =>
+    elicit(name, params, calls.current()?.ask, signal),
+  )
   // The SDK's timeout covers the answer to `initialize`, not the notification after it.
   async function connectAndList(): Promise<ToolList> {
-    await client.connect(limitReplies(opened.transport, around.clock), { timeout: REQUEST_TIMEOUT_MS })
+    await client.connect(keepRawResults(limitReplies(opened.transport, clock)), {
+      timeout: REQUEST_TIMEOUT_MS,
+    })
     return listTools(client)
   }
   try {
-    const list = await within(around.clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
+    const list = await within(clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
     if (closed) throw new Error(complaint || 'the connection closed at once')
+    stopFollowing = followChanges(client, clock, () => listener.onToolsChanged(session))
     return { session, list }
   } catch (error) {
     await client.close()

@@ -1,7 +1,10 @@
 /** Creates the transport to a configured MCP server. */
-import { StdioClientTransport, DEFAULT_INHERITED_ENV_VARS } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import {
+  type AuthProvider,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { McpServerConfig } from '@cairn/protocol'
 import type { Clock } from '@cairn/models/clock'
 import { boundedFetch } from './bounded-fetch.ts'
@@ -54,20 +57,33 @@ export type McpSandboxes = (
 ) => Promise<Opened>
 export type StdioServerConfig = Extract<McpServerConfig, { command: string }>
 
+export type TransportOptions = {
+  env: Environment
+  boxes: McpSandboxes
+  clock: Clock
+  /** Reaches servers over HTTP; absent: the usual fetch. */
+  fetch?: typeof globalThis.fetch | undefined
+  /** The tokens for requests to the server; absent: it has no `auth`. */
+  auth?: AuthProvider | undefined
+}
+
 export async function openTransport(
   name: string,
   config: McpServerConfig,
-  { env, boxes, clock }: { env: Environment; boxes: McpSandboxes; clock: Clock },
+  { env, boxes, clock, fetch, auth }: TransportOptions,
 ): Promise<Opened> {
   if ('url' in config) {
     const values = readVariables(env, Object.values(config.headers_env))
     const headers = Object.fromEntries(
       Object.entries(config.headers_env).map(([header, name]) => [header, values[name] ?? '']),
     )
-    const bounded = boundedFetch(maxAnswerBytes(config), clock)
+    const bounded = boundedFetch(maxAnswerBytes(config), clock, fetch)
     const transport = new StreamableHTTPClientTransport(new URL(config.url), {
       requestInit: { headers },
       fetch: bounded.fetch,
+      ...(auth === undefined ? {} : { authProvider: auth }),
+      // A person has to agree first (connection.ts).
+      onInsufficientScope: 'throw',
     })
     // The SDK's client calls an existing handler before its own.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget

@@ -11,7 +11,7 @@ import { mcpToolName, isNameOfServer } from './tool-name.ts'
 const MAX_DESCRIPTION = 4000
 
 /** What a call needs of its context. */
-export type CallContext = Pick<ToolContext, 'signal' | 'timeoutMs' | 'workspace' | 'tool_call_id'>
+export type CallContext = Pick<ToolContext, 'signal' | 'timeoutMs' | 'workspace' | 'tool_call_id' | 'ask'>
 
 /** How a wrapped tool reaches its server. */
 export type ServerCalls = {
@@ -30,10 +30,10 @@ export type WrappedTools = {
 /** Each name once; rejected tools, and configured names without a tool, are logged. */
 export function wrapTools(
   { name: server, config, named, logger }: Server,
-  { tools: listed, problems: cut }: ToolList,
+  { tools: listed, problems: cut, mirrorsArguments }: ToolList,
   calls: ServerCalls,
 ): WrappedTools {
-  const { admitted, rejected, problems } = admitTools(server, config, listed)
+  const { admitted, rejected, problems } = admitTools(server, config, listed, mirrorsArguments)
   const tools = new Map<string, Tool>()
   for (const defined of admitted) {
     const tool = wrapTool(server, config, defined, calls)

@@ -1,5 +1,12 @@
 /** The effect of a `/mission` command: events and rows for the commit of its reply, and the reply. */
-import type { EventData, ResearchInput, ResearchSettings } from '@cairn/protocol'
+import {
+  type EventData,
+  formatCost,
+  formatTokens,
+  oneLine,
+  type ResearchInput,
+  type ResearchSettings,
+} from '@cairn/protocol'
 import {
   composeCancelMission,
   composeMission,
@@ -111,7 +118,7 @@ function define(turn: TurnContext, command: Define, message: SlashMessage): Miss
     reply:
       `${research === null ? 'Mission' : 'Research'} started. It is graded after every round, at ` +
       `most ${mission.definition.max_iterations} ` +
-      `times.\nRubric: ${mission.definition.rubric}`,
+      `times.\n\nRubric:\n\n${mission.definition.rubric}`,
     append: { rows, expect_no_work_after: log.position().last_id },
   }
 }
@@ -159,9 +166,13 @@ function report({
   const last = verdicts.at(-1)
   return [
     `Mission (${status.replaceAll('_', ' ')}): ${description}`,
-    `Rubric: ${rubric}`,
-    `Rounds: ${iteration} of at most ${max_iterations}`,
-    ...(last ? [`Last verdict: ${last.result.replaceAll('_', ' ')}. ${last.explanation}`] : []),
-    `Spent: ${spending.tokens} tokens, ${spending.cost_usd.toFixed(4)} USD`,
+    '',
+    `- Rounds: ${iteration} of at most ${max_iterations}`,
+    ...(last
+      ? [`- Last verdict: ${last.result.replaceAll('_', ' ')}. ${oneLine(last.explanation, 1000)}`]
+      : []),
+    `- Spent: ${formatTokens(spending.tokens)} tokens, ${formatCost(spending.cost_usd)}`,
+    '',
+    `Rubric:\n\n${rubric}`,
   ].join('\n')
 }

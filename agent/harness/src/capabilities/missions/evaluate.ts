@@ -118,7 +118,13 @@ async function end(turn: TurnContext, conclusion: Conclusion, used: Used = {}): 
                 last_evaluation,
                 verdicts: [
                   ...mission.verdicts.map(shown),
-                  { ...last_evaluation, iteration, trigger: open.trigger, parse_failed },
+                  {
+                    ...last_evaluation,
+                    iteration,
+                    trigger: open.trigger,
+                    parse_failed,
+                    response_event_id: open.response_event_id,
+                  },
                 ],
                 spent: {
                   tokens: mission.spending.tokens + (used.input_tokens ?? 0) + (used.output_tokens ?? 0),

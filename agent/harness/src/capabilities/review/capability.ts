@@ -26,9 +26,13 @@ export type Reviews = {
 /**
  * Created once per runner: several sessions may write the same memory, so they are reviewed one at a time.
  */
-export function keepReviews(runner: RunnerDeps): Reviews {
-  const { config, store } = runner
+export function keepReviews(): (runner: RunnerDeps) => Reviews {
   const oneAtATime = createMutex()
+  return runner => reviewsOf(runner, oneAtATime)
+}
+
+function reviewsOf(runner: RunnerDeps, oneAtATime: ReturnType<typeof createMutex>): Reviews {
+  const { config, store } = runner
   const settingsOf = (session: SessionRow): ReviewConfig | undefined => config.agents[session.agent]?.review
   return {
     learned: async (skills, session) =>

@@ -3,6 +3,7 @@
  * that had steps. An interrupted one is rolled back at the next claim, before anything else.
  */
 import { policyOf } from '../../governance/agent.ts'
+import { sessionOwner } from '../../tools/account-owner.ts'
 import type { CallSteps } from '../../tools/call-steps.ts'
 import type { Capability, Claimed } from '../../turn/capability.ts'
 import type { TurnContext } from '../../turn/context.ts'
@@ -32,8 +33,8 @@ const prepareRollBack = async (
   log,
   lease,
   clock,
-  tools: tools(),
-  findTool,
+  tools: tools(sessionOwner(session)),
+  findTool: (name, signal) => findTool(name, signal, sessionOwner(session)),
   policy: policyOf(config, session),
   timeoutMs: config.limits.tool_timeout_s * 1000,
   ...(await makeFolders()),

@@ -1,10 +1,11 @@
 /** The effect of `/loop`: rows of schedules for the commit of its reply. */
 import { CommitRefused, type RowChange } from '@cairn/log'
-import { AppError, cutAt, type ScheduleInput } from '@cairn/protocol'
+import { AppError, cutAt, plural, type ScheduleInput } from '@cairn/protocol'
 import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
 import { LOOP_USAGE, type LoopCommand } from '@cairn/state'
 import type { TurnContext } from '../../turn/context.ts'
-import { liveSchedules, whenOf } from './live-schedules.ts'
+import { usageList } from '../usage-list.ts'
+import { liveSchedules, timeAhead, whenOf } from './live-schedules.ts'
 
 export type LoopReply = { reply: string; rows: readonly RowChange[] }
 
@@ -18,13 +19,14 @@ export async function actOnLoop(
   try {
     switch (command.action) {
       case 'usage':
-        return { reply: LOOP_USAGE.map(({ usage, does }) => `${usage}: ${does}`).join('\n'), rows: [] }
+        return { reply: usageList(LOOP_USAGE), rows: [] }
       case 'list': {
         const found = (await liveSchedules(store, session)).map(viewSchedule)
         const lines = found.map(
           ({ id, name, prompt, status, next, run_count, ...view }) =>
-            `${id.slice(0, 8)}: ${cutAt(name ?? prompt, 60)}, ${whenOf(view)}, ${status}, ${run_count} runs` +
-            `${next[0] === undefined ? '' : `, next ${next[0]}`}`,
+            `- \`${id.slice(0, 8)}\`: ${cutAt(name ?? prompt, 60)}, ${whenOf(view)}, ${status}, ` +
+            `${plural(run_count, 'run')}` +
+            `${next[0] === undefined ? '' : `, next ${timeAhead(Date.parse(next[0]), clock.now(), view)}`}`,
         )
         return { reply: lines.length === 0 ? 'This session has no loops.' : lines.join('\n'), rows: [] }
       }
@@ -53,12 +55,12 @@ export async function actOnLoop(
           now: clock.now(),
           expires: true,
         })
-        const first = new Date(made.first).toISOString()
+        const first = timeAhead(made.first, clock.now(), made.shown)
         return {
           reply:
-            `Loop ${id.slice(0, 8)} runs ${whenOf(made.shown)}, first at ${first}, and expires after ` +
-            `${config.schedules.expires_days} days. Each run is a separate session; its answer is posted ` +
-            `here. Use /loop cancel ${id.slice(0, 8)} to end it.`,
+            `Loop \`${id.slice(0, 8)}\` runs ${whenOf(made.shown)}, first ${first}, and expires after ` +
+            `${plural(config.schedules.expires_days, 'day')}. Each run is a separate session; its answer is ` +
+            `posted here. Use \`/loop cancel ${id.slice(0, 8)}\` to end it.`,
           rows: [made.row],
         }
       }

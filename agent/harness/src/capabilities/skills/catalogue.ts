@@ -18,6 +18,12 @@ export type SkillCatalogue = { skills: ReadonlyMap<string, Skill>; problems: rea
 
 export const NO_SKILLS: SkillCatalogue = { skills: new Map(), problems: [] }
 
+/** The skills of a directory, and others whose names it does not have. */
+export const withSkills = (
+  { skills, problems }: SkillCatalogue,
+  others: ReadonlyMap<string, Skill> = new Map(),
+): SkillCatalogue => ({ skills: new Map([...others, ...skills]), problems })
+
 /** Read for every claim: skills may be added and changed while the service runs. */
 export async function rereadSkills(root: string | undefined, report: Logger): Promise<SkillCatalogue> {
   if (root === undefined) return NO_SKILLS

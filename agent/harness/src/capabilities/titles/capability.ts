@@ -4,7 +4,7 @@
  * for a title. A title is not part of a turn's record, so it needs no lease; a title given by a person stays.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
-import { asError, clip } from '@cairn/protocol'
+import { asError, clip, decodeEvent } from '@cairn/protocol'
 import { titleCommit } from '@cairn/sessions'
 import { setUpAgent } from '../../governance/agent.ts'
 import type { Logger } from '@cairn/models/logger'
@@ -16,6 +16,8 @@ import type { RunnerDeps } from '../../runner-deps.ts'
 const FALLBACK_LENGTH = 60
 const TITLE_LENGTH = 80
 const TIMEOUT_MS = 30_000
+/** Where the first message of a session is found. */
+const FIRST_EVENTS = 20
 
 type Exchange = { question: string; answer: string }
 
@@ -38,6 +40,9 @@ export function titles(runner: RunnerDeps, report: Logger): Capability {
       return Promise.resolve()
     },
     afterTurn({ log }) {
+      const { id, title } = log.session()
+      // A turn of commands alone calls no model.
+      if (!named && title === null) return reported(nameByFirstMessage(store, id))
       const standing = log.position().provisional_title
       const exchange = exchangeOf(log)
       if (standing === null || exchange === null) return null
@@ -51,6 +56,16 @@ export function titles(runner: RunnerDeps, report: Logger): Capability {
       }
       return reported(find())
     },
+  }
+}
+
+/** The title of a session whose first message is a command: the command itself. */
+async function nameByFirstMessage(store: LogStore, sessionId: string): Promise<void> {
+  const rows = await store.events.read(sessionId, 0, FIRST_EVENTS)
+  for (const { json } of rows) {
+    const event = decodeEvent(json)
+    if (event.type === 'user.message' && event.data.synthetic === undefined)
+      return name(store, sessionId, fallbackTitle(event.data.content), null)
   }
 }
 

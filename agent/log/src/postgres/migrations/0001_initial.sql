@@ -1,3 +1,4 @@
+-- Oldest program: 1
 -- The tables of the store on Postgres. All times are epoch milliseconds. tables.ts explains the three classes.
 -- Many processes write: a change of a session, or of what belongs to one, holds the lock on the session's row,
 -- and ids of events are taken from its last_id under that lock.

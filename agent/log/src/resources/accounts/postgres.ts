@@ -2,15 +2,29 @@
  * Organisations, users, service accounts and their logins on Postgres. A write is one statement, so replicas
  * need no lock between them.
  */
-import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from './times.ts'
 import {
+  answerValues,
+  createPurgeSchedule,
+  foundAnswer,
+  IDEMPOTENCY_HOLD_MS,
+  IDEMPOTENCY_MS,
+  type IdempotencyKey,
+  requestAnswered,
+  storeAnswer,
+  type StoredAnswer,
+} from './answers.ts'
+import { TOUCH_MS } from './times.ts'
+import {
+  ACCOUNT_COLUMNS,
+  LOGIN_COLUMNS,
+  SHARE_COLUMNS,
   type AccountResource,
   type AccountStore,
-  type IdempotencyKey,
   type LoginRow,
   type ServiceAccountRow,
   type ShareRow,
   toShare,
+  USER_COLUMNS,
   type UserRow,
 } from './row.ts'
 import { addOrganisation, orgNamed, orgOf } from '../../engine/directory.ts'
@@ -26,7 +40,7 @@ const OF_KEY = `org_key = ${orgNamed('$1')} AND principal_id = $2 AND key = $3`
 
 const SQL = S({
   lockFirst: 'SELECT pg_advisory_xact_lock(hashtext(current_schema()), 1)',
-  firstAdmin: 'SELECT * FROM users WHERE admin AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
+  firstAdmin: `SELECT ${USER_COLUMNS} FROM users WHERE admin AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`,
   addOrg: addOrganisation('$1', '$2', '$3::bigint'),
   // It has its id as its name if a session came first.
   nameOrg: `UPDATE organisations SET name = $2 WHERE id = $1 RETURNING id`,
@@ -35,18 +49,18 @@ const SQL = S({
     VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT DO NOTHING
     RETURNING id`,
-  user: 'SELECT * FROM users WHERE id = $1',
-  userByEmail: 'SELECT * FROM users WHERE lower(email) = lower($1)',
-  users: 'SELECT * FROM users WHERE org_id = $1 ORDER BY created_at, id',
+  user: `SELECT ${USER_COLUMNS} FROM users WHERE id = $1`,
+  userByEmail: `SELECT ${USER_COLUMNS} FROM users WHERE lower(email) = lower($1)`,
+  users: `SELECT ${USER_COLUMNS} FROM users WHERE org_id = $1 ORDER BY created_at, id`,
   password: 'UPDATE users SET password_hash = $2 WHERE id = $1',
   disable: 'UPDATE users SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL RETURNING id',
   addAccount: `
     INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by,
       created_at, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-  accountById: 'SELECT * FROM service_accounts WHERE id = $1',
-  account: 'SELECT * FROM service_accounts WHERE token_sha256 = $1',
-  accounts: 'SELECT * FROM service_accounts WHERE org_id = $1 ORDER BY created_at, id',
+  accountById: `SELECT ${ACCOUNT_COLUMNS} FROM service_accounts WHERE id = $1`,
+  account: `SELECT ${ACCOUNT_COLUMNS} FROM service_accounts WHERE token_sha256 = $1`,
+  accounts: `SELECT ${ACCOUNT_COLUMNS} FROM service_accounts WHERE org_id = $1 ORDER BY created_at, id`,
   touchAccount: 'UPDATE service_accounts SET last_used_at = $2 WHERE id = $1',
   revokeAccount: `
     UPDATE service_accounts
@@ -55,7 +69,7 @@ const SQL = S({
     RETURNING id`,
   addLogin:
     'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
-  login: 'SELECT * FROM logins WHERE id = $1',
+  login: `SELECT ${LOGIN_COLUMNS} FROM logins WHERE id = $1`,
   rotate: `
     UPDATE logins
     SET refresh_sha256 = $3, expires_at = $4
@@ -71,8 +85,8 @@ const SQL = S({
   addShare: `
     INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at, org_key)
     VALUES ($1, $2, $3, $4, $5, $6, ${orgOf('session', '$3')})`,
-  share: 'SELECT * FROM share_links WHERE token_sha256 = $1',
-  shares: 'SELECT * FROM share_links WHERE session_id = $1 ORDER BY created_at, id',
+  share: `SELECT ${SHARE_COLUMNS} FROM share_links WHERE token_sha256 = $1`,
+  shares: `SELECT ${SHARE_COLUMNS} FROM share_links WHERE session_id = $1 ORDER BY created_at, id`,
   revokeShare: `
     UPDATE share_links
     SET revoked_at = $3
@@ -84,7 +98,8 @@ const SQL = S({
     VALUES (${orgNamed('$1')}, $2, $3, $4, $5)
     ON CONFLICT DO NOTHING
     RETURNING key`,
-  answer: `SELECT body_sha256, status, body FROM idempotent_answers WHERE ${OF_KEY}`,
+  answer: `SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE ${OF_KEY}`,
+  storeAnswer: storeAnswer('$'),
   retake: `
     UPDATE idempotent_answers SET created_at = $5
     WHERE ${OF_KEY} AND body_sha256 = $4 AND status IS NULL AND created_at <= $6
@@ -93,9 +108,11 @@ const SQL = S({
   drop: `DELETE FROM idempotent_answers WHERE ${OF_KEY} AND status IS NULL`,
 })
 
+type Stored = StoredAnswer & { created_at: number }
 const keyValues = ({ org_id, principal_id, key }: IdempotencyKey): string[] => [org_id, principal_id, key]
 
 function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
+  const isPurgeDue = createPurgeSchedule(now)
   /** For idempotent statements, which may be repeated. */
   const again = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
@@ -193,6 +210,11 @@ function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
     listShares: async sessionId =>
       ((await again(SQL.shares, [sessionId])) as Keyed<ShareRow>[]).flatMap(row => toShare(row) ?? []),
     revokeShare: async (sessionId, id, at) => (await write(SQL.revokeShare, [sessionId, id, at])).length > 0,
+    async findIdempotent(key) {
+      if (isPurgeDue(key.org_id)) await again(SQL.dropAnswers, [key.org_id, now() - IDEMPOTENCY_MS])
+      const stored = await one<Stored>(again(SQL.answer, keyValues(key)))
+      return foundAnswer(stored, now())
+    },
     async beginIdempotent(key, bodySha256) {
       const at = now()
       const own = keyValues(key)
@@ -202,11 +224,11 @@ function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
         // If several find it abandoned, one gets it: the others see its changed time.
         if ((await write(SQL.retake, [...own, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0)
           return { body_sha256: bodySha256, status: null, body: null, abandoned: true }
-        const found = await one<{ body_sha256: string; status: number | null; body: string | null }>(
-          again(SQL.answer, own),
-        )
+        const stored = await one<Stored>(again(SQL.answer, own))
         // It was deleted in between, so the key is free again.
-        if (found !== null) return found
+        if (stored === null) continue
+        const { created_at: _, ...found } = stored
+        return found
       }
     },
     finishIdempotent: async (key, status, body) =>
@@ -216,6 +238,11 @@ function createAccounts({ db, now, write }: PostgresDeps): AccountStore {
 }
 
 export const accountsOnPostgres: AccountResource['postgres'] = {
-  changes: {},
+  changes: {
+    async 'request.answer'(ask, change, context) {
+      const stored = await ask(SQL.storeAnswer, answerValues(change, context))
+      if (stored.length === 0) throw requestAnswered(context.row, change.request)
+    },
+  },
   store: createAccounts,
 }

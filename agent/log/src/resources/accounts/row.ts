@@ -1,6 +1,21 @@
 /** Organisations, users, service accounts and their logins, for every implementation of the store. */
 
 import type { Keyed, Resource } from '../../engine/resource.ts'
+import type { AnswerChange, FoundAnswer, IdempotencyKey } from './answers.ts'
+
+export type { AnswerChange, FoundAnswer, IdempotencyKey, KeyedRequest } from './answers.ts'
+
+/**
+ * Columns of the rows that the store returns as they are. A newer program may have added others to the
+ * tables, which must not reach the callers.
+ */
+export const USER_COLUMNS = 'id, org_id, email, name, admin, password_hash, created_at, disabled_at'
+export const ACCOUNT_COLUMNS =
+  'id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at, revoked_at, ' +
+  'last_used_at'
+export const LOGIN_COLUMNS = 'id, user_id, refresh_sha256, created_at, expires_at, revoked_at'
+export const SHARE_COLUMNS =
+  'id, token_sha256, org_key, session_id, created_by, created_at, expires_at, revoked_at'
 
 export type UserRow = {
   id: string
@@ -46,9 +61,6 @@ export type ShareRow = {
   revoked_at: number | null
 }
 
-/** An Idempotency-Key belongs to the principal that sent it. */
-export type IdempotencyKey = { org_id: string; principal_id: string; key: string }
-
 /** Organisations, users, service accounts and their logins. Secrets are stored as hashes only. */
 export interface AccountStore {
   /** First start: creates an organisation with an administrator, unless there is one. */
@@ -86,15 +98,14 @@ export interface AccountStore {
   /** Oldest first. */
   listShares(sessionId: string): Promise<ShareRow[]>
   revokeShare(sessionId: string, id: string, at: number): Promise<boolean>
+  /** The stored answer of a key whose answer is written by `request.answer`; null if the key is new. */
+  findIdempotent(key: IdempotencyKey): Promise<FoundAnswer | null>
   /**
    * Stores the answers of POSTs that create something for 24 h, to replay them. `begin` returns null if the
    * key is new, and claims it. A key that was claimed for the same body a minute ago, and has no answer,
    * belongs to a request that died: it is claimed again, and the result says `abandoned`.
    */
-  beginIdempotent(
-    key: IdempotencyKey,
-    bodySha256: string,
-  ): Promise<{ body_sha256: string; status: number | null; body: string | null; abandoned?: true } | null>
+  beginIdempotent(key: IdempotencyKey, bodySha256: string): Promise<FoundAnswer | null>
   finishIdempotent(key: IdempotencyKey, status: number, body: string): Promise<void>
   dropIdempotent(key: IdempotencyKey): Promise<void>
 }
@@ -106,4 +117,6 @@ export const toShare = (row: Keyed<ShareRow> | undefined): ShareRow | null => {
   return share
 }
 
-export type AccountResource = Resource<never, object, never, AccountStore>
+export type AccountResource = Resource<AnswerChange, object, AnswerChange, AccountStore>
+
+export const accountChanges: AccountResource['changes'] = { 'request.answer': {} }

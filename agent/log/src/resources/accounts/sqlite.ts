@@ -1,36 +1,59 @@
 /** Accounts on the embedded store: reads run on the main thread's connection, writes on the writer's. */
 import { addOrganisation, orgNamed, orgOf } from '../../engine/directory.ts'
 import type { Keyed, SqliteDeps } from '../../engine/resource.ts'
-import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from './times.ts'
+import {
+  answerValues,
+  createPurgeSchedule,
+  foundAnswer,
+  type FoundAnswer,
+  IDEMPOTENCY_HOLD_MS,
+  IDEMPOTENCY_MS,
+  type IdempotencyKey,
+  requestAnswered,
+  storeAnswer,
+  type StoredAnswer,
+} from './answers.ts'
+import { TOUCH_MS } from './times.ts'
 import type { Db } from '../../sqlite/adapter.ts'
 import {
+  ACCOUNT_COLUMNS,
+  LOGIN_COLUMNS,
+  SHARE_COLUMNS,
   type AccountResource,
   type AccountStore,
-  type IdempotencyKey,
   type LoginRow,
   type ServiceAccountRow,
   type ShareRow,
   toShare,
+  USER_COLUMNS,
   type UserRow,
 } from './row.ts'
 
-type IdempotentAnswer = Awaited<ReturnType<AccountStore['beginIdempotent']>>
+type Stored = StoredAnswer & { created_at: number }
 type StoredUser = Omit<UserRow, 'admin'> & { admin: number }
 const toUser = (row: StoredUser): UserRow => ({ ...row, admin: row.admin === 1 })
 const one = <T>(row: unknown): T | null => (row === undefined ? null : { ...(row as T) })
 const oneUser = (row: unknown): UserRow | null => (row === undefined ? null : toUser(row as StoredUser))
 const changed = (result: { changes: number | bigint }): boolean => Number(result.changes) > 0
 
+const OF_KEY = `org_key = ${orgNamed('?1')} AND principal_id = ?2 AND key = ?3`
+const ANSWER = `SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE ${OF_KEY}`
+
 function accountReads(db: Db) {
-  const user = db.prepare('SELECT * FROM users WHERE id = ?')
-  const userByEmail = db.prepare('SELECT * FROM users WHERE email = ?')
-  const users = db.prepare('SELECT * FROM users WHERE org_id = ? ORDER BY created_at, id')
-  const accountById = db.prepare('SELECT * FROM service_accounts WHERE id = ?')
-  const account = db.prepare('SELECT * FROM service_accounts WHERE token_sha256 = ?')
-  const accounts = db.prepare('SELECT * FROM service_accounts WHERE org_id = ? ORDER BY created_at, id')
-  const login = db.prepare('SELECT * FROM logins WHERE id = ?')
-  const share = db.prepare('SELECT * FROM share_links WHERE token_sha256 = ?')
-  const shares = db.prepare('SELECT * FROM share_links WHERE session_id = ? ORDER BY created_at, id')
+  const answer = db.prepare(ANSWER)
+  const user = db.prepare(`SELECT ${USER_COLUMNS} FROM users WHERE id = ?`)
+  const userByEmail = db.prepare(`SELECT ${USER_COLUMNS} FROM users WHERE email = ?`)
+  const users = db.prepare(`SELECT ${USER_COLUMNS} FROM users WHERE org_id = ? ORDER BY created_at, id`)
+  const accountById = db.prepare(`SELECT ${ACCOUNT_COLUMNS} FROM service_accounts WHERE id = ?`)
+  const account = db.prepare(`SELECT ${ACCOUNT_COLUMNS} FROM service_accounts WHERE token_sha256 = ?`)
+  const accounts = db.prepare(
+    `SELECT ${ACCOUNT_COLUMNS} FROM service_accounts WHERE org_id = ? ORDER BY created_at, id`,
+  )
+  const login = db.prepare(`SELECT ${LOGIN_COLUMNS} FROM logins WHERE id = ?`)
+  const share = db.prepare(`SELECT ${SHARE_COLUMNS} FROM share_links WHERE token_sha256 = ?`)
+  const shares = db.prepare(
+    `SELECT ${SHARE_COLUMNS} FROM share_links WHERE session_id = ? ORDER BY created_at, id`,
+  )
   return {
     getUser: (id: string) => oneUser(user.get(id)),
     findUserByEmail: (email: string) => oneUser(userByEmail.get(email)),
@@ -41,6 +64,8 @@ function accountReads(db: Db) {
       (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),
     getLogin: (id: string) => one<LoginRow>(login.get(id)),
     findShare: (tokenSha256: string) => toShare(share.get(tokenSha256) as Keyed<ShareRow> | undefined),
+    getAnswer: ({ org_id, principal_id, key }: IdempotencyKey): Stored | null =>
+      one<Stored>(answer.get(org_id, principal_id, key)),
     listShares: (sessionId: string) =>
       (shares.all(sessionId) as Keyed<ShareRow>[]).flatMap(row => toShare(row) ?? []),
   }
@@ -81,11 +106,9 @@ function accountWrites(db: Db) {
   const addLink = db.prepare('INSERT INTO login_links (sha256, user_id, expires_at) VALUES (?, ?, ?)')
   const useLink = db.prepare('DELETE FROM login_links WHERE sha256 = ? RETURNING user_id, expires_at')
   const dropLinks = db.prepare('DELETE FROM login_links WHERE expires_at <= ?')
-  const OF_KEY = `org_key = ${orgNamed('?1')} AND principal_id = ?2 AND key = ?3`
   const dropAnswers = db.prepare(`
     DELETE FROM idempotent_answers WHERE org_key = ${orgNamed('?1')} AND created_at <= ?2`)
-  const answer = db.prepare(`
-    SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE ${OF_KEY}`)
+  const answer = db.prepare(ANSWER)
   const hold = db.prepare(`
     INSERT INTO idempotent_answers (org_key, principal_id, key, body_sha256, created_at)
     VALUES (${orgNamed('?1')}, ?2, ?3, ?4, ?5)`)
@@ -169,14 +192,14 @@ function accountWrites(db: Db) {
     },
     revokeShare: (_at: number, sessionId: string, id: string, when: number): boolean =>
       changed(revokeShare.run(when, sessionId, id)),
+    dropAnswers: (at: number, orgId: string): void => void dropAnswers.run(orgId, at - IDEMPOTENCY_MS),
     beginIdempotent(
       at: number,
       { org_id, principal_id, key }: IdempotencyKey,
       bodySha256: string,
-    ): IdempotentAnswer {
+    ): FoundAnswer | null {
       dropAnswers.run(org_id, at - IDEMPOTENCY_MS)
-      const found = answer.get(org_id, principal_id, key) as
-        { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined
+      const found = answer.get(org_id, principal_id, key) as Stored | undefined
       if (found !== undefined) {
         const { created_at, ...answered } = found
         if (
@@ -209,6 +232,7 @@ type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : nev
 
 function createAccounts({ db, now, write: ask }: SqliteDeps): AccountStore {
   const reads = accountReads(db)
+  const isPurgeDue = createPurgeSchedule(now)
   async function write<M extends keyof AccountWrites>(
     method: M,
     ...args: Tail<Parameters<AccountWrites[M]>>
@@ -244,6 +268,10 @@ function createAccounts({ db, now, write: ask }: SqliteDeps): AccountStore {
     findShare: async tokenSha256 => reads.findShare(tokenSha256),
     listShares: async sessionId => reads.listShares(sessionId),
     revokeShare: (sessionId, id, at) => write('revokeShare', sessionId, id, at),
+    async findIdempotent(key) {
+      if (isPurgeDue(key.org_id)) await write('dropAnswers', key.org_id)
+      return foundAnswer(reads.getAnswer(key), now())
+    },
     beginIdempotent: (key, bodySha256) => write('beginIdempotent', key, bodySha256),
     finishIdempotent: (key, status, body) => write('finishIdempotent', key, status, body),
     dropIdempotent: key => write('dropIdempotent', key),
@@ -251,7 +279,15 @@ function createAccounts({ db, now, write: ask }: SqliteDeps): AccountStore {
 }
 
 export const accountsOnSqlite: AccountResource['sqlite'] = {
-  changes: () => ({}),
+  changes(db) {
+    const store = db.prepare(storeAnswer('?'))
+    return {
+      'request.answer'(change, context) {
+        if (store.get(...answerValues(change, context)) === undefined)
+          throw requestAnswered(context.row, change.request)
+      },
+    }
+  },
   writes: accountWrites,
   reads: () => ({}),
   store: createAccounts,

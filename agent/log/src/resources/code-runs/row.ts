@@ -2,6 +2,7 @@
  * Runs of coding agents. The row is the guard: one run per source event, one active run per session, and one
  * end, by the runner or by a stop, whichever comes first.
  */
+import { ownColumns } from '../../engine/own-columns.ts'
 import { Refusing } from '../../engine/refusing.ts'
 import type { Keyed, Resource } from '../../engine/resource.ts'
 import type { StoredSession } from '../../engine/session-rows.ts'
@@ -43,7 +44,21 @@ export interface CodeRunReads {
   list(sessionId: string, limit: number): Promise<CodeRun[]>
 }
 
-export const toCodeRun = ({ org_key: _, ...run }: Keyed<CodeRun>): CodeRun => run
+const ownCodeRun = ownColumns<CodeRun>({
+  run_id: true,
+  session_id: true,
+  source_event_id: true,
+  agent: true,
+  acp_session_id: true,
+  state: true,
+  attempts: true,
+  input_tokens: true,
+  output_tokens: true,
+  started_at: true,
+  ended_at: true,
+})
+
+export const toCodeRun = (row: Keyed<CodeRun>): CodeRun => ownCodeRun(row)
 
 export const codeRunChanges: Resource<CodeRunChange, CodeRunReads>['changes'] = {
   'code.begin': {},

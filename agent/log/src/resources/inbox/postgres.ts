@@ -14,6 +14,7 @@ import {
   isOpen,
   type ItemAnswer,
   itemOfCall,
+  notAcknowledged,
   pendingGates,
 } from './row.ts'
 import { BESIDE_SQL, type StoredItem, toInboxItem, toItemWithOwner } from './stored-item.ts'
@@ -56,6 +57,15 @@ const ANSWER: Statement = {
     SET status = $1, decision = $2, responded_at = $3, decided_by = $4, decided_by_kind = $5,
       changed_at = ${CHANGED_NOW}
     WHERE org_key = $6 AND id = $7 AND status = 'pending'
+    RETURNING id, changed_at`,
+}
+const REOPEN: Statement = {
+  name: 'reopen_item',
+  text: `
+    UPDATE inbox_items
+    SET status = 'pending', decision = NULL, responded_at = NULL, decided_by = NULL, decided_by_kind = NULL,
+      changed_at = ${CHANGED_NOW}
+    WHERE org_key = $1 AND session_key = $2 AND id = $3 AND status = 'acknowledged'
     RETURNING id, changed_at`,
 }
 const EXPIRE = `
@@ -131,6 +141,11 @@ export const inboxOnPostgres: InboxResource['postgres'] = {
       const found = await ask(ITEM_OF_CALL, [context.row.org_key, context.row.key, tool_call_id, kind])
       const what = itemOfCall({ kind, tool_call_id })
       return answer(ask, context, found, { decision, status: 'responded', by, what })
+    },
+    async 'inbox.reopen'(ask, { id }, { row }) {
+      const reopened = changedItems(await ask(REOPEN, [row.org_key, row.key, id]))
+      if (reopened.length === 0) throw notAcknowledged(row, id)
+      return reopened
     },
     'inbox.expire_all': async (ask, { decision }, { row, at }) =>
       changedItems(await ask(EXPIRE_ALL, [decision, at, row.org_key, row.key])),

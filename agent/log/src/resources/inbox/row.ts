@@ -74,6 +74,11 @@ export type InboxChange =
       decision: string
       decided_by?: Decider
     }
+  /**
+   * Takes an acknowledgement back: the item is pending again. Rejected with `already_answered` unless it was
+   * acknowledged.
+   */
+  | { do: 'inbox.reopen'; id: string }
   /** Expires every pending item of the session, when it can no longer be answered. */
   | { do: 'inbox.expire_all'; decision: string }
   /**
@@ -123,6 +128,7 @@ export const inboxChanges: InboxResource['changes'] = {
   'inbox.open': { redact: redactItem },
   'inbox.answer': {},
   'inbox.answer_call': {},
+  'inbox.reopen': {},
   'inbox.expire_all': {},
   'inbox.expire_waiting': {},
   'inbox.expire_call': {},
@@ -150,6 +156,14 @@ export type ItemAnswer = {
 
 export const answered = (row: StoredSession, what: string, item: StoredItem | undefined): Refusing =>
   new Refusing('already_answered', `[commit] ${what} of session ${row.id} is not pending`, row, item ?? null)
+
+export const notAcknowledged = (row: StoredSession, id: string): Refusing =>
+  new Refusing(
+    'already_answered',
+    `[commit] inbox item ${id} of session ${row.id} is not acknowledged`,
+    row,
+    null,
+  )
 
 export const itemOfCall = ({ kind, tool_call_id }: { kind: InboxKind; tool_call_id: string }): string =>
   `the ${kind} item of call ${tool_call_id}`

@@ -13,6 +13,7 @@ import {
   isOpen,
   type ItemAnswer,
   itemOfCall,
+  notAcknowledged,
   pendingGates,
 } from './row.ts'
 import { BESIDE_SQL, STATUS_SQL, type StoredItem, toInboxItem, toItemWithOwner } from './stored-item.ts'
@@ -37,17 +38,22 @@ function prepareChanges(db: Db) {
     SET status = ?, decision = ?, responded_at = ?, decided_by = ?, decided_by_kind = ?
     WHERE org_key = ? AND id = ? AND status = 'pending'
     RETURNING id`)
+  const reopenItem = db.prepare(`
+    UPDATE inbox_items
+    SET status = 'pending', decision = NULL, responded_at = NULL, decided_by = NULL, decided_by_kind = NULL
+    WHERE org_key = ? AND session_key = ? AND id = ? AND status = 'acknowledged'
+    RETURNING id`)
   const EXPIRE = `
     UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ?
     WHERE org_key = ? AND session_key = ? AND status = 'pending'`
   const expireAll = db.prepare(`${EXPIRE} RETURNING id`)
   const expireWaiting = db.prepare(`${EXPIRE} AND ${EXPIRES_WITH_STOP} RETURNING id`)
-  return { open, enter, item, ofCall, answerItem, expireAll, expireWaiting }
+  return { open, enter, item, ofCall, answerItem, reopenItem, expireAll, expireWaiting }
 }
 
 export const inboxOnSqlite: InboxResource['sqlite'] = {
   changes(db) {
-    const { open, enter, item, ofCall, answerItem, expireAll, expireWaiting } = prepareChanges(db)
+    const { open, enter, item, ofCall, answerItem, reopenItem, expireAll, expireWaiting } = prepareChanges(db)
     function answer(
       { row, at }: ChangeContext,
       found: StoredItem | undefined,
@@ -95,6 +101,10 @@ export const inboxOnSqlite: InboxResource['sqlite'] = {
           StoredItem | undefined
         const what = itemOfCall({ kind, tool_call_id })
         return answer(context, found, { decision, status: 'responded', by, what })
+      },
+      'inbox.reopen'({ id }, { row }) {
+        if (reopenItem.get(row.org_key, row.key, id) === undefined) throw notAcknowledged(row, id)
+        return [id]
       },
       'inbox.expire_all': ({ decision }, { row, at }) =>
         expireAll.all(decision, at, row.org_key, row.key).map(({ id }) => String(id)),

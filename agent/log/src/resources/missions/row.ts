@@ -10,6 +10,7 @@ import type {
   ResearchView,
   SessionBudget,
 } from '@cairn/protocol'
+import { ownColumns } from '../../engine/own-columns.ts'
 import { isMissionOver } from '@cairn/protocol/words'
 import { Refusing } from '../../engine/refusing.ts'
 import { page } from '../../engine/listing.ts'
@@ -103,8 +104,24 @@ export type MissionChange =
 /** A mission as it is stored. */
 export type StoredMission = Omit<Mission, 'definition' | 'state'> & { definition: string; state: string }
 
-export const toMission = ({ org_key: _, ...row }: Keyed<StoredMission>): Mission => ({
-  ...row,
+const ownMission = ownColumns<StoredMission>({
+  mission_id: true,
+  session_id: true,
+  org_id: true,
+  created_by: true,
+  created_by_kind: true,
+  kind: true,
+  key: true,
+  status: true,
+  iteration: true,
+  created_at: true,
+  ended_at: true,
+  definition: true,
+  state: true,
+})
+
+export const toMission = (row: Keyed<StoredMission>): Mission => ({
+  ...ownMission(row),
   definition: JSON.parse(row.definition) as MissionDefinition,
   state: JSON.parse(row.state) as MissionState,
 })

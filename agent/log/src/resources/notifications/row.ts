@@ -6,7 +6,7 @@ import { createAsking, onBothStores } from '../../engine/named-sql.ts'
 import type { AskNamed } from '../../engine/resource.ts'
 import { NOTIFICATION_SQL, type NotificationStatement } from './sql.ts'
 
-export type NotificationMethod = 'webhook' | 'mail'
+export type NotificationMethod = 'webhook' | 'mail' | 'push'
 export type NotificationSettings = {
   user_id: string
   org_id: string

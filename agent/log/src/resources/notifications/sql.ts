@@ -3,6 +3,13 @@
 import { orgOfUser } from '../../engine/directory.ts'
 import type { NamedSql } from '../../engine/resource.ts'
 
+/** Web Push covers what needs an answer, in the person's own sessions, whatever the other methods cover. */
+const PUSHED = `
+  i.kind IN ('input_required', 'action_required', 'governance_gate') AND i.created_by = w.user_id`
+/** A person's first browser that subscribed. Null: Web Push is off. */
+const PUSH_SINCE = `
+  (SELECT min(p.created_at) FROM push_subscriptions p WHERE p.org_key = w.org_key AND p.user_id = w.user_id)`
+
 /**
  * Open items that require a notification and have none planned: the person, the method, and when it is due.
  * Kinds are stored as JSON, so each is enclosed in quotation marks.
@@ -12,11 +19,12 @@ const FRESH = `
   FROM notification_settings w
   JOIN users u ON u.id = w.user_id
   JOIN inbox_items i ON i.org_key = w.org_key
-  CROSS JOIN (SELECT 'webhook' AS way UNION ALL SELECT 'mail' AS way) v
+  CROSS JOIN (SELECT 'webhook' AS way UNION ALL SELECT 'mail' AS way UNION ALL SELECT 'push' AS way) v
   WHERE u.disabled_at IS NULL AND i.status = 'pending' AND (i.expires_at IS NULL OR i.expires_at > $1)
-    AND w.kinds LIKE '%"' || i.kind || '"%'
-    AND (i.created_by = w.user_id OR (w.scope = 'org' AND u.admin))
-    AND i.created_at >= CASE v.way WHEN 'webhook' THEN w.webhook_since ELSE w.mail_since END
+    AND CASE v.way WHEN 'push' THEN ${PUSHED}
+      ELSE w.kinds LIKE '%"' || i.kind || '"%' AND (i.created_by = w.user_id OR (w.scope = 'org' AND u.admin)) END
+    AND i.created_at >= CASE v.way WHEN 'webhook' THEN w.webhook_since WHEN 'push' THEN ${PUSH_SINCE}
+      ELSE w.mail_since END
     AND NOT EXISTS (SELECT 1 FROM notifications n
       WHERE n.org_key = w.org_key AND n.user_id = w.user_id AND n.way = v.way AND n.about = i.id)
   ORDER BY i.created_at, i.id

@@ -2,6 +2,7 @@
 import type { EventType } from '@cairn/protocol'
 import { factsOf, typesWith } from '@cairn/protocol/words'
 import type { StoredEvent } from '../../store.ts'
+import { foldShape, SHAPE_TYPES, type ShapeState } from './shape.ts'
 import { SEARCHED_TYPES, searchedText } from './texts.ts'
 import { wordSet } from './words.ts'
 
@@ -16,11 +17,12 @@ type UsageEntry = {
   cost_usd: number
   unpriced_calls: number
 }
-export type Entries = { texts: IndexedText[]; usage: UsageEntry[] }
+/** `shape` is that of the whole log up to the end of the range. */
+export type Entries = { texts: IndexedText[]; usage: UsageEntry[]; shape: ShapeState }
 
 /** Events that are indexed; others are not read. */
 export const INDEXED_TYPES: readonly EventType[] = [
-  ...new Set([...SEARCHED_TYPES, ...typesWith('usage', true)]),
+  ...new Set([...SEARCHED_TYPES, ...typesWith('usage', true), ...SHAPE_TYPES]),
 ]
 const INDEXED: ReadonlySet<EventType> = new Set(INDEXED_TYPES)
 export const isIndexed = (type: EventType): boolean => INDEXED.has(type)
@@ -33,17 +35,21 @@ export const sessionText = ({ id, title, agent }: Named): string => [title ?? ''
 
 const amount = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
-export function entriesOf(events: readonly StoredEvent[]): Entries {
+/** `before` is the shape of the log before these events. */
+export function entriesOf(events: readonly StoredEvent[], before: ShapeState): Entries {
   const texts: IndexedText[] = []
   const usage = new Map<string, UsageEntry>()
+  let shape = before
   for (const { id, type, json } of events) {
     const { data, created_at } = JSON.parse(json) as { data: Record<string, unknown>; created_at: string }
+    const at = Date.parse(created_at)
+    shape = foldShape(shape, at, type, data)
     const text = searchedText(type, data)
     if (text !== null) texts.push({ event_id: id, words: [...wordSet([text.text])] })
     if (factsOf(type).usage !== true) continue
     const model = typeof data['model'] === 'string' ? data['model'] : ''
     addUsage(usage, {
-      day: dayOf(Date.parse(created_at)),
+      day: dayOf(at),
       model,
       calls: 1,
       input_tokens: amount(data['input_tokens']),
@@ -52,7 +58,7 @@ export function entriesOf(events: readonly StoredEvent[]): Entries {
       unpriced_calls: typeof data['cost_unpriced_model'] === 'string' ? 1 : 0,
     })
   }
-  return { texts, usage: [...usage.values()] }
+  return { texts, usage: [...usage.values()], shape }
 }
 
 function addUsage(all: Map<string, UsageEntry>, entry: UsageEntry): void {

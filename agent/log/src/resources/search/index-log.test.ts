@@ -31,6 +31,7 @@ function logOf(events: string) {
       added.push([after, through, texts.map(text => text.event_id)])
       return true
     },
+    shapes: () => new Map(),
   }
   const behind = (after: EventId | null): Behind[] => [{ id: 's', after }]
   return {

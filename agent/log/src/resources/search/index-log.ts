@@ -6,6 +6,7 @@ import type { EventId } from '@cairn/protocol'
 import type { SessionRow } from '../../session.ts'
 import type { EventStore } from '../../store.ts'
 import { type Entries, entriesOf, INDEXED_TYPES, sessionText } from './entries.ts'
+import { emptyShape, type ShapeState } from './shape.ts'
 import { wordSet } from './words.ts'
 
 /** A session whose log is indexed up to `after`; null: not at all. */
@@ -18,6 +19,8 @@ const STRETCH = 64
 export type IndexTarget = {
   /** All or nothing. False if another process has indexed since the read and `after` is outdated. */
   add(stretch: Stretch): boolean | Promise<boolean>
+  /** The shapes of these sessions; those without one are missing. */
+  shapes(ids: readonly string[]): Map<string, ShapeState> | Promise<Map<string, ShapeState>>
 }
 /** The required reads of logs and sessions. */
 export type Logs = Pick<EventStore, 'read'> & {
@@ -29,13 +32,19 @@ async function indexLog(logs: Logs, target: IndexTarget, { id, after }: Behind):
   const session = await logs.getSession(id)
   if (session === null) return
   const end = session.last_event_id
+  let shape = (await target.shapes([id])).get(id) ?? emptyShape
   for (let from = after; from === null || from < end;) {
     const events = await logs.read(id, from ?? 0, STRETCH, INDEXED_TYPES)
     // Events of other types lie between and after those that were read.
     const through = events.length < STRETCH ? end : (events.at(-1)?.id ?? end)
-    const { texts, usage } = entriesOf(events.filter(event => event.id <= through))
+    const found = entriesOf(
+      events.filter(event => event.id <= through),
+      shape,
+    )
+    const { texts, usage } = found
+    shape = found.shape
     if (from === null) texts.unshift({ event_id: 0, words: [...wordSet([sessionText(session)])] })
-    if (!(await target.add({ session_id: id, after: from, through, texts, usage }))) return
+    if (!(await target.add({ session_id: id, after: from, through, texts, usage, shape }))) return
     from = through
   }
 }

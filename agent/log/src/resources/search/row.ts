@@ -5,6 +5,7 @@
  */
 import type { EventId, SearchedText, UsageGroup } from '@cairn/protocol'
 import type { SessionQuery, SessionRow } from '../../session.ts'
+import type { ShapeState } from './shape.ts'
 import type { Excerpt } from './words.ts'
 
 export type SearchQuery = Omit<SessionQuery, 'text'> & {
@@ -22,6 +23,8 @@ export type SearchPage = {
 
 export type UsageQuery = {
   org_id: string
+  /** Only what this principal created. */
+  created_by?: string
   /** UTC days as epoch milliseconds of their start: from (inclusive), and before (exclusive). */
   since: number
   until: number
@@ -47,6 +50,8 @@ export interface SearchStore {
   catchUp(): Promise<void>
   find(query: SearchQuery): Promise<SearchPage>
   usage(query: UsageQuery): Promise<UsageRow[]>
+  /** The shapes of these sessions, a few moments behind; those without one are missing. */
+  shapes(sessionIds: readonly string[]): Promise<Map<string, ShapeState>>
   /** Number of sessions whose logs have unindexed text. */
   behind(): Promise<number>
 }

@@ -3,6 +3,7 @@
  * has the state of the task; it changes in the commits that start and end attempts.
  */
 import type { Principal } from '@cairn/protocol'
+import { ownColumns } from '../../engine/own-columns.ts'
 import { Refusing } from '../../engine/refusing.ts'
 import { redactJson } from '../../engine/redact-json.ts'
 import type { ChangeContext, Keyed, Resource } from '../../engine/resource.ts'
@@ -84,8 +85,24 @@ export type StoredTask = Omit<Task, 'plan' | 'after' | 'state'> & {
   state: string
 }
 
-export const toTask = ({ org_key: _, ...row }: Keyed<StoredTask>): Task => ({
-  ...row,
+const ownTask = ownColumns<StoredTask>({
+  task_id: true,
+  owner_id: true,
+  root_id: true,
+  goal: true,
+  max_attempts: true,
+  attempt_count: true,
+  status: true,
+  created_at: true,
+  started_at: true,
+  ended_at: true,
+  plan: true,
+  after: true,
+  state: true,
+})
+
+export const toTask = (row: Keyed<StoredTask>): Task => ({
+  ...ownTask(row),
   plan: JSON.parse(row.plan) as Record<string, unknown>,
   after: JSON.parse(row.after) as string[],
   state: JSON.parse(row.state) as TaskState,

@@ -1,3 +1,4 @@
+-- Oldest program: 1
 -- The tables of the embedded store. All times are epoch milliseconds. tables.ts explains the three classes.
 
 -- The directory: finds the organisation of an id, a secret or an address. Ids are unique in one database here.

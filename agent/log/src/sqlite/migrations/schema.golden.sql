@@ -340,6 +340,41 @@ CREATE TABLE lost_ids (
   PRIMARY KEY (org_key, session_key, after_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE marks (
+  org_key INTEGER NOT NULL,
+  user_id TEXT NOT NULL,
+  kind TEXT NOT NULL,                  -- item, pin or view
+  about TEXT NOT NULL,                 -- an inbox item, a session, or the id of a view
+  content TEXT NOT NULL,               -- JSON
+  changed_at INTEGER NOT NULL,
+  PRIMARY KEY (org_key, user_id, kind, about)
+) STRICT;
+
+CREATE TABLE mcp_accounts (
+  org_key INTEGER NOT NULL,
+  server TEXT NOT NULL,
+  owner_id TEXT NOT NULL,              -- empty: shared by the organisation
+  sealed TEXT NOT NULL,                -- tokens and registrations, encrypted
+  issuer TEXT,
+  scope TEXT,
+  connected_at INTEGER,                 -- NULL: the owner has to log in
+  updated_at INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  refresh_until INTEGER NOT NULL,
+  PRIMARY KEY (org_key, server, owner_id)
+) STRICT;
+
+CREATE TABLE mcp_pending_logins (
+  org_key INTEGER NOT NULL,
+  state_sha256 TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  server TEXT NOT NULL,
+  owner_id TEXT NOT NULL,
+  sealed TEXT NOT NULL,                -- the code verifier, encrypted
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (org_key, state_sha256)
+) STRICT;
+
 CREATE TABLE missions (
   org_key INTEGER NOT NULL,
   mission_id TEXT NOT NULL,
@@ -400,6 +435,22 @@ CREATE TABLE organisations (
   created_at INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE push_keys (
+  org_key INTEGER NOT NULL PRIMARY KEY,
+  public_key TEXT NOT NULL,
+  sealed TEXT NOT NULL,                -- the private key, encrypted
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE push_subscriptions (
+  org_key INTEGER NOT NULL,
+  user_id TEXT NOT NULL,
+  id TEXT NOT NULL,                    -- derived from the address at the push service
+  sealed TEXT NOT NULL,                -- the address and the keys of the browser, encrypted
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (org_key, user_id, id)
+) STRICT;
+
 CREATE TABLE research_branches (
   org_key INTEGER NOT NULL,
   run_id TEXT NOT NULL,
@@ -451,7 +502,7 @@ CREATE TABLE schedules (
   PRIMARY KEY (org_key, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest_program INTEGER) STRICT;
 
 CREATE TABLE service_accounts (
   id TEXT PRIMARY KEY,
@@ -465,6 +516,14 @@ CREATE TABLE service_accounts (
   expires_at INTEGER,
   revoked_at INTEGER,
   last_used_at INTEGER
+) STRICT;
+
+CREATE TABLE session_agents (
+  org_key INTEGER NOT NULL,
+  session_id TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  version INTEGER NOT NULL,            -- the version of the agent with which the session began
+  PRIMARY KEY (org_key, session_id)
 ) STRICT;
 
 CREATE TABLE sessions (
@@ -505,6 +564,22 @@ CREATE TABLE sessions (
   saga INTEGER NOT NULL DEFAULT 0,        -- 0 none, 1 one runs, 2 one must be rolled back
   provisional INTEGER NOT NULL DEFAULT 0, -- 1 while the title is provisional
   UNIQUE (org_key, key)
+) STRICT;
+
+CREATE TABLE settings (
+  org_key INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                -- grows with every change of the organisation
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,            -- 1, 2, … for each kind and name
+  change TEXT NOT NULL,
+  content TEXT,                        -- JSON; NULL: a removal, or a secret
+  sealed TEXT,                         -- a secret, encrypted; NULL: none, or replaced since
+  note TEXT,
+  restored_from INTEGER,
+  changed_by TEXT NOT NULL,
+  changed_at INTEGER NOT NULL,
+  PRIMARY KEY (org_key, seq)
 ) STRICT;
 
 CREATE TABLE share_links (
@@ -638,6 +713,8 @@ CREATE INDEX schedules_by_session ON schedules (org_key, session_id, created_at)
 
 CREATE INDEX service_accounts_by_org ON service_accounts (org_id);
 
+CREATE INDEX session_agents_version ON session_agents (org_key, agent, version);
+
 CREATE INDEX sessions_by_creator ON sessions (org_key, created_by, key);
 
 CREATE INDEX sessions_by_parent ON sessions (org_key, parent_id, key) WHERE parent_id IS NOT NULL;
@@ -650,6 +727,8 @@ CREATE INDEX sessions_queued ON sessions (org_key, created_by, (parent_id IS NOT
 CREATE INDEX sessions_to_roll_back ON sessions (org_key, key) WHERE saga = 2;
 
 CREATE INDEX sessions_with_deltas ON sessions (org_key, key) WHERE delta_low > 0;
+
+CREATE UNIQUE INDEX settings_version ON settings (org_key, kind, name, version);
 
 CREATE INDEX share_links_by_session ON share_links (session_id);
 

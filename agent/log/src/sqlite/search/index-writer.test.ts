@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDb } from '../adapter.ts'
 import { openSqliteStore } from '../store.ts'
+import { emptyShape } from '../../resources/search/shape.ts'
 import type { Stretch } from '../../resources/search/index-log.ts'
 import { openSqliteIndex } from './index.ts'
 
@@ -34,6 +35,7 @@ async function setUp(sessions: number) {
     through: 1,
     texts: [{ event_id: 1, words: ['word'] }],
     usage: [],
+    shape: emptyShape,
   })
   return { ids, index, onDisk, stretch }
 }

@@ -3,6 +3,7 @@ import { keyOf } from '../../engine/directory.ts'
 import type { Db } from '../adapter.ts'
 import { selectBehind } from '../../resources/search/behind-sql.ts'
 import type { Behind, Stretch } from '../../resources/search/index-log.ts'
+import type { ShapeState } from '../../resources/search/shape.ts'
 
 /** Maximum cached words of the vocabulary. */
 const KNOWN_WORDS = 50_000
@@ -24,8 +25,9 @@ export function createIndexWriter(db: Db) {
       output_tokens = output_tokens + excluded.output_tokens, cost_usd = cost_usd + excluded.cost_usd,
       unpriced_calls = unpriced_calls + excluded.unpriced_calls`)
   const begin = db.prepare(`
-    INSERT INTO progress (session_pos, through) VALUES (?, ?) ON CONFLICT DO NOTHING`)
-  const move = db.prepare(`UPDATE progress SET through = ? WHERE session_pos = ? AND through = ?`)
+    INSERT INTO progress (session_pos, through, shape) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
+  const move = db.prepare(`
+    UPDATE progress SET through = ?, shape = ? WHERE session_pos = ? AND through = ?`)
   const behind = selectBehind('progress', 'p.session_pos = s.pos')
   const behindAll = db.prepare(`${behind} ORDER BY s.pos`)
   const behindOf = db.prepare(`${behind} AND (s.org_key, s.key) IN (
@@ -50,9 +52,10 @@ export function createIndexWriter(db: Db) {
     open = 0
   }
 
-  function insert({ session_id, after, through, texts, usage }: Stretch): boolean {
+  function insert({ session_id, after, through, texts, usage, shape }: Stretch): boolean {
     const pos = Number(posOf.get(session_id)?.['pos'])
-    const { changes } = after === null ? begin.run(pos, through) : move.run(through, pos, after)
+    const state = JSON.stringify(shape)
+    const { changes } = after === null ? begin.run(pos, through, state) : move.run(through, state, pos, after)
     if (Number(changes) !== 1) return false
     for (const { event_id, words } of texts) {
       addText.run(pos, event_id, words.join(' '))
@@ -84,4 +87,20 @@ export function createIndexWriter(db: Db) {
     },
     commit,
   }
+}
+
+/** Reads the shapes of sessions by their ids. */
+export function createShapeReader(db: Db): (ids: readonly string[]) => Map<string, ShapeState> {
+  const shapes = db.prepare(`
+    SELECT i.value AS id, p.shape
+    FROM json_each(?) i
+    JOIN directory d ON d.kind = 'session' AND d.id = i.value
+    JOIN sessions s ON s.org_key = d.org_key AND s.key = d.key
+    JOIN progress p ON p.session_pos = s.pos`)
+  return ids =>
+    new Map(
+      shapes
+        .all(JSON.stringify(ids))
+        .map(({ id, shape }) => [String(id), JSON.parse(String(shape)) as ShapeState]),
+    )
 }

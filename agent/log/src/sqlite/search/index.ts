@@ -12,11 +12,11 @@ import { createReader } from '../reader.ts'
 import { keepPrivate } from '../keep-private.ts'
 import { type Db, isDamage, openDb } from '../adapter.ts'
 import { createFinder } from './finder.ts'
-import { createIndexWriter } from './index-writer.ts'
+import { createIndexWriter, createShapeReader } from './index-writer.ts'
 import type { UsageQuery, UsageRow } from '../../resources/search/row.ts'
 
 /** Increase when other words or totals are stored: the index is then rebuilt. */
-const VERSION = 2
+const VERSION = 3
 
 /** An index of another store or version, or one that is ahead of a restored log, is rebuilt. */
 function isCurrent(db: Db): boolean {
@@ -84,8 +84,9 @@ export function openSqliteIndex(path: string, log: string) {
       getSession: async (id: string) => reader.getSession(id, 0),
     },
     ...createIndexWriter(db),
+    shapes: createShapeReader(db),
     find: createFinder(db),
-    usage({ org_id, since, until, by }: UsageQuery): UsageRow[] {
+    usage({ org_id, created_by, since, until, by }: UsageQuery): UsageRow[] {
       const column = COLUMNS[by]
       return db
         .prepare(
@@ -94,11 +95,11 @@ export function openSqliteIndex(path: string, log: string) {
             sum(output_tokens) AS output_tokens, sum(cost_usd) AS cost_usd,
             sum(unpriced_calls) AS unpriced_calls
           FROM usage
-          WHERE org_id = ? AND day >= ? AND day < ?
+          WHERE org_id = ?1 AND (?2 IS NULL OR created_by = ?2) AND day >= ?3 AND day < ?4
           GROUP BY day, ${column}
           ORDER BY day, ${column}`,
         )
-        .all(org_id, since, until) as UsageRow[]
+        .all(org_id, created_by ?? null, since, until) as UsageRow[]
     },
     close: () => db.close(),
   }

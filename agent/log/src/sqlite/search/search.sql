@@ -13,7 +13,8 @@ CREATE TABLE vocabulary (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 -- Up to which event each log is indexed; moves in the transaction that adds its texts.
 CREATE TABLE progress (
   session_pos INTEGER PRIMARY KEY,     -- the session's position in the file of the log
-  through INTEGER NOT NULL
+  through INTEGER NOT NULL,
+  shape TEXT NOT NULL                  -- JSON: the shape of the log up to there
 ) STRICT;
 
 CREATE TABLE usage (

@@ -6,6 +6,7 @@ import { moduleBeside } from '@cairn/tooling/beside'
 import type { SessionStore } from '../../store.ts'
 import { followLogs } from '../../resources/search/follow.ts'
 import type { SearchPage, SearchStore, UsageRow } from '../../resources/search/row.ts'
+import type { ShapeState } from '../../resources/search/shape.ts'
 import type { SearchAnswer, SearchAsked, SearchRequest, SearchStart } from './thread.ts'
 
 type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void }
@@ -70,12 +71,15 @@ export function createSqliteSearch({ path, log, now, report, readOnly, watch }: 
     catchUp: () => index(null),
     find: async query => (await ask({ do: 'find', query, now: now() })) as SearchPage,
     usage: async query => (await ask({ do: 'usage', query })) as UsageRow[],
+    shapes: async ids => (await ask({ do: 'shapes', ids })) as Map<string, ShapeState>,
     behind: async () => (await ask({ do: 'behind' })) as number,
     async close() {
       await stopFollowing()
       if (worker === null) return
       const gone = once(worker, 'exit')
       const last = worker
+      // Nothing else may keep the process running until the index is committed.
+      last.ref()
       await ask({ do: 'close' }).catch((error: unknown) => report('warn', String(error)))
       await last.terminate()
       await gone

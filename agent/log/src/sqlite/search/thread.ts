@@ -1,5 +1,5 @@
 /** The thread of the embedded store's index: indexing and searching do not block the event loop. */
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { asError } from '@cairn/protocol/words'
@@ -11,20 +11,23 @@ import { parseWanted } from '../../resources/search/words.ts'
 
 /** Gives the thread a third of the CPU share of one without. */
 const NICE = 5
+const MAX_NICE = 19
 
 export type SearchStart = { path: string; log: string }
 export type SearchRequest =
   | { do: 'index'; ids: readonly string[] | null }
   | { do: 'find'; query: SearchQuery; now: number }
   | { do: 'usage'; query: UsageQuery }
+  | { do: 'shapes'; ids: readonly string[] }
   | { do: 'behind' }
   | { do: 'close' }
 export type SearchAsked = { n: number; request: SearchRequest }
 export type SearchAnswer = { n: number; value?: unknown; error?: { message: string; code?: string } }
 
 if (parentPort === null) throw new Error('[search-thread] must be started as a worker')
-// On Linux the priority applies to this thread alone: on a busy machine, turns go before indexing.
-if (process.platform === 'linux') setPriority(NICE)
+// On Linux the priority applies to this thread alone: on a busy machine, turns go before indexing. It is
+// relative, because only root may raise the priority of a service that was started with a lower one.
+if (process.platform === 'linux') setPriority(Math.min(MAX_NICE, getPriority() + NICE))
 const port = parentPort
 const { path, log } = workerData as SearchStart
 const index: SqliteIndex = openSqliteIndex(path, log)
@@ -35,6 +38,7 @@ const target: IndexTarget = {
     await turn()
     return index.add(stretch)
   },
+  shapes: index.shapes,
 }
 
 async function find(query: SearchQuery, now: number): Promise<SearchPage> {
@@ -59,6 +63,8 @@ async function serve(request: SearchRequest): Promise<unknown> {
       return find(request.query, request.now)
     case 'usage':
       return index.usage(request.query)
+    case 'shapes':
+      return index.shapes(request.ids)
     case 'behind':
       return countBehind(index.logs, index.behind(null))
     case 'close':

@@ -1,0 +1,34 @@
+/** The HTTP service with the compatible APIs, without a runner: a test writes what a turn would write. */
+import { randomUUID } from 'node:crypto'
+import { startService, type Service } from '@cairn/api/test/service'
+import { Config, type ConfigInput } from '@cairn/protocol'
+import { createGateItem } from '@cairn/sessions'
+import { compatMounts } from '../src/index.ts'
+
+export const startCompat = (config: ConfigInput = {}): Promise<Service> =>
+  startService({
+    config,
+    mountsOf: deps => compatMounts({ ...deps, config: Config.parse(config), version: '0.0.0-test' }),
+  })
+
+/** Adds an approval to a session; returns its event. */
+export async function addGate({ store }: Service, session_id: string): Promise<number> {
+  const { event } = createGateItem(
+    { newId: randomUUID },
+    {
+      tool_name: 'terminal',
+      tool_call_id: 'call-1',
+      arguments_excerpt: '{}',
+      arguments: {},
+      shown_hash: 'hash',
+      deny_reason: 'asks',
+      policy_id: 'require_approval',
+      arguments_hash: 'h',
+    },
+  )
+  return (await store.commit({ session_id, events: [event] })).last_id
+}
+
+/** What a request answers, without its own id. */
+export const answerOf = ({ status, text }: { status: number; text: string }): string =>
+  `${status} ${text.replace(/"request_id":"[^"]*"/, '')}`

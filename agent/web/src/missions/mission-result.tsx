@@ -1,0 +1,114 @@
+/** What a mission has achieved: the graded answer of its best round, and what the evaluator says of it. */
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { isMissionOver, type MissionDetail, visibleText } from '@cairn/protocol'
+import { Markdown } from '../markdown/markdown.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
+import { generalWords } from '../words/general.ts'
+import { missionsWords } from '../words/missions.ts'
+import { resultWord } from './mission-words.ts'
+import { gradedAnswerQuery, missionArtifactsQuery } from './missions-query.ts'
+
+type Verdict = MissionDetail['verdicts'][number]
+
+/** The satisfied round, else the last one: an evaluator does not rank rounds. */
+const bestOf = (verdicts: readonly Verdict[]): Verdict | undefined =>
+  verdicts.find(({ result }) => result === 'satisfied') ?? verdicts.at(-1)
+
+export function MissionResult({ mission }: { mission: MissionDetail }) {
+  const { session_id, verdicts, status } = mission
+  const best = bestOf(verdicts)
+  const { data: answer } = useQuery(gradedAnswerQuery(session_id, best?.response_event_id))
+  const { data: artifacts = [] } = useQuery(missionArtifactsQuery(session_id, verdicts.length))
+  return (
+    <section className="mission-result" data-testid="mission-result">
+      <h2>
+        {isMissionOver(status) ? missionsWords.result : missionsWords.resultSoFar}
+        {best !== undefined && <span className="faint"> {missionsWords.ofRound(best.iteration)}</span>}
+      </h2>
+      {best === undefined ? (
+        <p className="surface faint">{missionsWords.noResult}</p>
+      ) : (
+        <div className="surface">
+          <p className="mission-line">
+            <strong data-result={best.result}>{resultWord(best.result)}</strong>
+            {best.response_event_id !== undefined && (
+              <Link
+                to="/sessions/$sessionId/events"
+                params={{ sessionId: session_id }}
+                search={{ id: best.response_event_id }}
+              >
+                {missionsWords.openAnswer}
+              </Link>
+            )}
+          </p>
+          <p>
+            <ExactText text={best.explanation} />
+          </p>
+          {answer !== undefined && answer !== null && (
+            <div className="mission-answer" data-testid="mission-answer">
+              <Markdown text={visibleText(answer)} />
+            </div>
+          )}
+          {artifacts.length > 0 && (
+            <ul className="mission-artifacts">
+              {artifacts.map(({ artifact_id: id, name }) => (
+                <li key={id}>
+                  <Link
+                    className="button"
+                    to="/sessions/$sessionId"
+                    params={{ sessionId: session_id }}
+                    search={{ rail: 'artifacts' }}
+                  >
+                    {visibleText(name)}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** The rounds side by side: the verdict of each and why; the oldest scroll away to the left. */
+export function Rounds({ mission: { verdicts, session_id } }: { mission: MissionDetail }) {
+  if (verdicts.length === 0) return null
+  return (
+    <section>
+      <h2>{missionsWords.rounds}</h2>
+      <ol className="mission-rounds" data-testid="verdicts">
+        {verdicts.map(verdict => (
+          <li key={verdict.iteration} className="surface" data-result={verdict.result}>
+            <p className="mission-line">
+              <strong>{missionsWords.roundNumber(verdict.iteration)}</strong>
+              <span className="mission-verdict">{resultWord(verdict.result)}</span>
+            </p>
+            {verdict.trigger !== 'round_end' && (
+              <p className="faint">{missionsWords.endedBy(verdict.trigger)}</p>
+            )}
+            <p>
+              <ExactText text={verdict.explanation} />
+            </p>
+            {verdict.feedback !== '' && (
+              <p className="muted">
+                <ExactText text={verdict.feedback} />
+              </p>
+            )}
+            {verdict.response_event_id !== undefined && (
+              <Link
+                className="json-link"
+                to="/sessions/$sessionId/events"
+                params={{ sessionId: session_id }}
+                search={{ id: verdict.response_event_id }}
+              >
+                {generalWords.event(verdict.response_event_id)}
+              </Link>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,28 @@
+/** The right column of the first page: spend, failures and the next runs. */
+export const homeSideWords = {
+  spend: 'Spend today',
+  usage: 'Usage',
+  atLeast: 'at least',
+  spendOfDays: (from: string, to: string) => `Spend of the last seven days, ${from} to ${to} a day`,
+  failed: 'Failed',
+  unknownCause: 'Unknown error',
+  causes: {
+    provider_error: 'Provider error',
+    rate_limit: 'Rate limit of the provider',
+    auth_failed: 'Provider rejected the key',
+    context_overflow: 'Context too large for the model',
+    network: 'Network error',
+    timeout: 'Provider timed out',
+    invalid_response: 'Invalid response of the model',
+    empty_response: 'Empty response of the model',
+    tool_error: 'Tool error',
+    storage_error: 'Storage error',
+    crash_loop: 'Runner crashed repeatedly',
+    recovery_loop: 'No progress after recovery',
+    configuration: 'Invalid configuration',
+    internal: 'Internal error',
+  },
+  fixKey: 'Fix key',
+  fixSettings: 'Fix settings',
+  next: 'Next',
+}

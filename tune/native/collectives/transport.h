@@ -1,0 +1,55 @@
+// Collectives between processes. A transport moves bytes; sums are computed here, in the order of ranks, so
+// that they have the same bits on every transport, at every speed, and in every run.
+#pragma once
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cairn::collectives {
+
+/// The group ended while a rank was waiting. `what` names the ranks that it was waiting for.
+struct Aborted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Every rank calls the same operations in the same order, one at a time.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  /// Part r of `all` becomes the `bytes` bytes of `mine` of rank r.
+  virtual void all_gather(const char* mine, char* all, size_t bytes) = 0;
+  /// Part r of `received` becomes part `rank()` of `sent` of rank r. A part has `bytes` bytes.
+  virtual void all_to_all(const char* sent, char* received, size_t bytes) = 0;
+  /// The bytes of rank `root` replace those of all others.
+  virtual void broadcast(char* data, size_t bytes, int root) = 0;
+  virtual void barrier() = 0;
+  /// Ends the group: present and later operations of every rank throw Aborted. Callable from any thread.
+  virtual void abort() = 0;
+  /// Leaves the group after the last operation. Without it, the end of the process counts as a failure.
+  virtual void leave() {}
+};
+
+struct Floats {
+  float* data;
+  size_t count;
+};
+
+/// Replaces the numbers of several buffers by their sums over all ranks. Each rank receives one slice of
+/// everybody's numbers, adds them from rank 0 up, and all ranks gather the sums: a rank sends and receives
+/// twice the size of the buffers, as in a ring.
+class AllReduce {
+ public:
+  explicit AllReduce(Transport& transport);
+  void run(const std::vector<Floats>& buffers);
+
+ private:
+  void reduce_chunk(size_t count);
+
+  Transport& transport_;
+  std::vector<float> chunk_, slices_;
+};
+
+}  // namespace cairn::collectives

@@ -1,0 +1,41 @@
+/**
+ * Launches of a LoRA micro-step on a card of compute capability 9.0, counted without running it. A change
+ * that adds launches fails here, and the page states the same numbers.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { buildEmulator } from '@cairn-tune/emulator'
+import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
+import { makeToolkit } from '@cairn-tune/native/test/fake-toolkit'
+import { countStep } from '../bench/count-launches.ts'
+
+const page = readFileSync(new URL('../../../docs/tune/cuda.md', import.meta.url), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'cairn-launches-'))
+let engine: CudaEngine
+beforeAll(async () => {
+  vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
+  vi.stubEnv('CAIRN_EMULATOR_CAPABILITY', '90')
+  vi.stubEnv('CUDA_HOME', makeToolkit(folder))
+  engine = await createCudaEngine()
+}, 600_000)
+afterAll(() => {
+  engine.close()
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test.each([
+  { shape: 'qwen3-0.6b', launches: 2413, norm: 1176, update: 1 },
+  { shape: 'qwen3-8b', launches: 2993, norm: 1512, update: 1 },
+] as const)('a micro-step of $shape has $launches launches', ({ shape, launches, norm, update }) => {
+  const step = countStep(engine, shape, { recipe: 'bf16' })
+  expect([step.micro.launches, step.norm.launches, step.update.launches]).toEqual([launches, norm, update])
+  expect(page).toMatch(new RegExp(`${shape}.*${launches.toLocaleString('en-US')}`))
+  expect(step.micro.kernels['loss_rows']).toBe(2)
+  // Copies of adapters need no staging.
+  expect(step.micro.kernels['stage']).toBeUndefined()
+  // Only adapters use small tiles; with 512 rows the head of a narrow model does too.
+  expect(step.micro.kernels['matmul_nn_64']).toBe(step.micro.kernels['matmul_nt_64'])
+})
