@@ -1,7 +1,7 @@
 /** A remote browser, by its CDP address: the same tools, live view and control, with host names checked. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,9 +13,13 @@ import { makeFolder } from '../tools/tool-context.ts'
 import { type BrowserStage, chromiumHere, openStage, SECRETS } from './stage.ts'
 
 let chromium: ChildProcess
+/** Its page never loads: the browser's own tab, which others opened, waits for it. */
+let stuck: Server
 let stage: BrowserStage
 
 beforeAll(async () => {
+  stuck = createServer().listen(0, '127.0.0.1')
+  await once(stuck, 'listening')
   const flags = [
     '--headless',
     '--no-sandbox',
@@ -23,6 +27,7 @@ beforeAll(async () => {
     `--disable-features=${DISABLED_FEATURES.join(',')}`,
     `--user-data-dir=${makeFolder('remote')}`,
     '--host-resolver-rules=MAP site.test 127.0.0.1, MAP denied.test 127.0.0.1',
+    `http://127.0.0.1:${(stuck.address() as AddressInfo).port}/`,
   ]
   chromium = spawn(chromiumHere(), flags, { stdio: ['ignore', 'ignore', 'pipe'] })
   let address = ''
@@ -56,12 +61,13 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]()
   chromium.kill()
   await once(chromium, 'exit')
+  stuck.close()
 })
 
 const refOf = (page: unknown, name: string): string =>
   new RegExp(`"${name}"[^\\n]*\\[ref=(\\w+)\\]`).exec(String(page))?.[1] ?? ''
 
-test('a remote browser has the same tools, and browser.provisioned names its provider', async () => {
+test('a remote browser whose own tab never loads has the same tools, and its provider is named', async () => {
   const { page } = await stage.call('browser_navigate', { url: stage.site })
   expect(page).toContain('heading "Sign in"')
   const { files } = await stage.call('browser_take_screenshot')

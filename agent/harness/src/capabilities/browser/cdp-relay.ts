@@ -1,7 +1,8 @@
 /**
  * Relays between Playwright and a remote browser: forwards every message and checks each intercepted request,
  * including redirect hops, which Playwright lets pass. A refused hop is failed instead of continued;
- * Playwright sees an ordinary failed request.
+ * Playwright sees an ordinary failed request. It also keeps Playwright away from the tabs that the browser
+ * already has: they belong to others, and Playwright would wait until each of them has loaded.
  *
  * It is a relay and not a custom transport, because with one Playwright assumes a browser on this machine and
  * passes it file paths that it does not have.
@@ -35,6 +36,15 @@ const Message = z.looseObject({
   params: z.looseObject({ requestId: z.string(), request: z.object({ url: z.string() }).optional() }),
 })
 type Message = z.infer<typeof Message>
+
+const NewContext = z.object({ id: z.number(), method: z.literal('Target.createBrowserContext') })
+const ContextCreated = z.object({ id: z.number(), result: z.object({ browserContextId: z.string() }) })
+const Attached = z.looseObject({
+  method: z.literal('Target.attachedToTarget'),
+  // Absent on the connection itself; inside a session the target is a part of our own page.
+  sessionId: z.undefined().optional(),
+  params: z.looseObject({ targetInfo: z.looseObject({ browserContextId: z.string().optional() }) }),
+})
 
 export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): Promise<CdpRelay> {
   const signal = AbortSignal.timeout(timeoutMs)
@@ -87,13 +97,12 @@ function end(listener: Server, sockets: WebSocketServer, browser: WebSocket): vo
   browser.terminate()
 }
 
-type MessageFilter = { heard(text: string): void; told(text: string): string }
+/** `heard` gives what Playwright receives for a message of the browser, `told` the reverse. */
+type MessageFilter = { heard(text: string): string; told(text: string): string }
 
 function join(client: WebSocket, browser: WebSocket, judge: MessageFilter): void {
   browser.on('message', (data: RawData) => {
-    const text = String(data)
-    judge.heard(text)
-    client.send(text)
+    client.send(judge.heard(String(data)))
   })
   client.on('message', (data: RawData) => browser.send(judge.told(String(data))))
   client.once('close', () => browser.close())
@@ -103,33 +112,72 @@ function join(client: WebSocket, browser: WebSocket, judge: MessageFilter): void
 const keyOf = ({ sessionId = '', params }: Message): string => `${sessionId} ${params.requestId}`
 
 /** Undefined for any other message and for invalid JSON: the browser may send anything. */
-function readMessage(text: string): Message | undefined {
+function readMessage<Shape>(shape: z.ZodType<Shape>, text: string): Shape | undefined {
   try {
-    return Message.safeParse(JSON.parse(text)).data
+    return shape.safeParse(JSON.parse(text)).data
   } catch {
     return undefined
   }
 }
 
 function createMessageFilter(refuses: RelayOptions['refuses']): MessageFilter {
+  const requests = createRequestFilter(refuses)
+  const targets = createTargetFilter()
+  return {
+    // These messages are rare, and screenshots are long, so search before parsing.
+    heard(text) {
+      if (text.includes('"Fetch.requestPaused"')) requests.heard(text)
+      return targets.heard(text)
+    },
+    told(text) {
+      if (text.includes('"Target.createBrowserContext"')) targets.told(text)
+      return text.includes('"Fetch.') ? requests.told(text) : text
+    },
+  }
+}
+
+function createRequestFilter(refuses: RelayOptions['refuses']) {
   /** Intercepted requests that were refused. */
   const refused = new Set<string>()
   return {
-    heard(text) {
-      // Such messages are rare, and screenshots are long, so search before parsing.
-      if (!text.includes('"Fetch.requestPaused"')) return
-      const message = readMessage(text)
+    heard(text: string): void {
+      const message = readMessage(Message, text)
       const url = message?.method === 'Fetch.requestPaused' ? message.params.request?.url : undefined
       if (message !== undefined && url !== undefined && refuses(url)) refused.add(keyOf(message))
     },
-    told(text) {
-      if (refused.size === 0 || !text.includes('"Fetch.')) return text
-      const message = readMessage(text)
+    told(text: string): string {
+      if (refused.size === 0) return text
+      const message = readMessage(Message, text)
       if (message === undefined || !refused.delete(keyOf(message))) return text
       if (message.method !== 'Fetch.continueRequest') return text
       const { requestId } = message.params
       const params = { requestId, errorReason: 'BlockedByClient' }
       return JSON.stringify({ ...message, method: 'Fetch.failRequest', params })
+    },
+  }
+}
+
+/** Playwright detaches at once from a target without a context, so a tab of another context is shown as one. */
+function createTargetFilter() {
+  const own = new Set<string>()
+  /** Ids of requests for a context whose answers are still to come. */
+  const pending = new Set<number>()
+  return {
+    told(text: string): void {
+      const request = readMessage(NewContext, text)
+      if (request !== undefined) pending.add(request.id)
+    },
+    heard(text: string): string {
+      if (pending.size > 0 && text.includes('"browserContextId"')) {
+        const created = readMessage(ContextCreated, text)
+        if (created !== undefined && pending.delete(created.id)) own.add(created.result.browserContextId)
+      }
+      if (!text.includes('"Target.attachedToTarget"')) return text
+      const attached = readMessage(Attached, text)
+      const context = attached?.params.targetInfo.browserContextId
+      if (attached === undefined || context === undefined || own.has(context)) return text
+      const { browserContextId: _, ...targetInfo } = attached.params.targetInfo
+      return JSON.stringify({ ...attached, params: { ...attached.params, targetInfo } })
     },
   }
 }
