@@ -31,7 +31,9 @@ const OUTSIDE = `(() => {
   for (const element of document.querySelectorAll('#root *, .popover *, .modal *, .popover, .modal')) {
     const { left, right, width, height } = element.getBoundingClientRect()
     if (width === 0 || height === 0 || (left >= -1 && right <= innerWidth + 1)) continue
-    if (element.closest('.visually-hidden, .skip, .diagram-frame') || isCut(element)) continue
+    // The last is a picker's native select for forms, which is clipped to a pixel.
+    const unseen = '.visually-hidden, .skip, .diagram-frame, [data-testid="hidden-select-container"]'
+    if (element.closest(unseen) || isCut(element)) continue
     if (style(element).visibility === 'hidden') continue
     const { tagName, className, dataset } = element
     found.add(tagName.toLowerCase() + '.' + String(className.baseVal ?? className) + ' ' +

@@ -142,7 +142,7 @@ test('at every stop, elements have names and landmarks, and live regions announc
   for (const [path, title, part, name] of [
     ['/inbox', 'Inbox', 'main', ''],
     ['/missions', 'Missions', 'link', /See what is there/],
-    ['/schedules', 'Schedules', 'heading', /A loop/],
+    ['/schedules', 'Schedules', 'rowheader', /A loop/],
     ['/notices', 'Notifications', 'checkbox', 'Questions'],
     ['/admin/users', 'Settings', 'columnheader', 'Email'],
   ] as const) {

@@ -35,6 +35,7 @@ export default function MenuPopover({ menu, button, onClose }: Props) {
   return (
     <Popover
       className="popover"
+      aria-label={menu.label}
       placement={menu.placement ?? 'bottom end'}
       triggerRef={button}
       isOpen
