@@ -1,6 +1,6 @@
 /** Mounts that have the API identify their callers: what holds for its own routes and streams holds for them. */
 import { AppError } from '@cairn/protocol'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Mount } from '../src/index.ts'
 import { startService } from './service.ts'
 
@@ -99,6 +99,24 @@ test('streams are counted, get heartbeats, and end with the token of their calle
   await service.call(`/v1/admin/service-accounts/${robot.id}`, { method: 'DELETE' })
   expect(await read(first.body, /never/)).toContain('<end>')
   expect(cancelled()).toBe(2)
+})
+
+test('a public stream that its reader delays leaves no listeners on its response', async () => {
+  const { mount, streams } = createMount()
+  const { identify: _, ...open } = mount
+  await using service = await startService({ mountsOf: () => [open] })
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error): void => void warnings.push(name)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const answer = fetch(`${service.url}/compat/test/stream`).then(response => response.arrayBuffer())
+  await vi.waitFor(() => expect(streams).toHaveLength(1))
+  // Each piece is longer than what a response buffers.
+  const piece = new Uint8Array(256 * 1024)
+  for (let sent = 0; sent < 30; sent++) streams[0]?.enqueue(piece)
+  streams[0]?.close()
+  expect((await answer).byteLength).toBe(30 * piece.length)
+  expect(warnings).toEqual([])
 })
 
 test('a stream ends in order with its body, and with the drain of the server', async () => {

@@ -2,6 +2,7 @@
  * Path prefixes that other packages handle: platforms call the channels here, and sign every byte of a body;
  * clients of other APIs call the compatible ones.
  */
+import type { ServerResponse } from 'node:http'
 import { AppError, asError, type Principal } from '@cairn/protocol'
 import type { Authenticator, Identity } from '../auth/authenticate.ts'
 import { cookieLine } from '../auth/cookies.ts'
@@ -14,7 +15,6 @@ import { type Exchange, send } from './exchange.ts'
 import { shownError } from './problem.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { checkLength, discardBody, readBody } from './read-body.ts'
-import { once } from 'node:events'
 
 /** The caller, and the kind of its credential. */
 type Caller = { principal: Principal; by: 'token' | 'cookie' | 'service_account' }
@@ -200,6 +200,16 @@ function openStream(
   })
 }
 
+/** Resolves when the response takes more bytes, or is closed. */
+const roomIn = (res: ServerResponse): Promise<void> =>
+  new Promise(resolve => {
+    const settle = (): void => {
+      res.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    res.on('drain', settle).on('close', settle)
+  })
+
 /** Writes the response of a mount: at once, or chunk by chunk if its body is a stream. */
 async function sendResponse(exchange: Exchange, response: Response): Promise<void> {
   const { status, body } = response
@@ -220,7 +230,7 @@ async function sendResponse(exchange: Exchange, response: Response): Promise<voi
     if (done || res.destroyed) break
     // A client that does not read pauses the stream, so nothing accumulates in memory; its disconnect ends
     // the wait.
-    if (!res.write(value)) await Promise.race([once(res, 'drain'), once(res, 'close')])
+    if (!res.write(value)) await roomIn(res)
   }
   res.end()
 }
