@@ -1,58 +1,30 @@
 /** The Agent2Agent project's own client, unchanged, against the service. */
-import { randomUUID } from 'node:crypto'
-import { type Message, type Part, Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
-import { type Client, ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
+import { type Message, Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
+import type { Client } from '@a2a-js/sdk/client'
 import { expect, test, vi } from 'vitest'
 import { localToken } from '../src/local/local-admin.ts'
+import {
+  A2A_CONFIG,
+  answerOf,
+  applyFrames,
+  data,
+  dataOf,
+  message,
+  openA2a,
+  partText,
+  request,
+  text,
+} from './a2a-client.ts'
 import { CONFIG, SCENARIO } from './compat-scenario.ts'
 import { makePlace, type RunningService, startService } from './server.ts'
 import { PATIENCE_MS, readLog } from './session.ts'
 
 type Stage = { server: RunningService; client: Client }
 async function start(): Promise<Stage> {
-  const place = makePlace({
-    scenario: SCENARIO,
-    config: { ...CONFIG, compat: { a2a: { agents: ['assistant'] } } },
-  })
+  const place = makePlace({ scenario: SCENARIO, config: { ...CONFIG, ...A2A_CONFIG } })
   const server = await startService(place)
-  const authorization = `Bearer ${await localToken(place.dataDir)}`
-  const fetchImpl: typeof fetch = (input, init) =>
-    fetch(input, { ...init, headers: { ...(init?.headers as Record<string, string>), authorization } })
-  const factory = new ClientFactory({ transports: [new JsonRpcTransportFactory({ fetchImpl })] })
-  return { server, client: await factory.createFromUrl(server.url) }
+  return { server, client: await openA2a(server.url, await localToken(place.dataDir)) }
 }
-
-const text = (value: string): Part => ({
-  content: { $case: 'text', value },
-  metadata: undefined,
-  filename: '',
-  mediaType: '',
-})
-const data = (value: unknown): Part => ({
-  content: { $case: 'data', value },
-  metadata: undefined,
-  filename: '',
-  mediaType: 'application/json',
-})
-
-const message = (parts: Part[], place: { contextId?: string; taskId?: string } = {}): Message => ({
-  messageId: randomUUID(),
-  contextId: '',
-  taskId: '',
-  ...place,
-  role: Role.ROLE_USER,
-  parts,
-  metadata: undefined,
-  extensions: [],
-  referenceTaskIds: [],
-})
-
-const request = (sent: Message, returnImmediately = false) => ({
-  tenant: '',
-  message: sent,
-  configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately },
-  metadata: undefined,
-})
 
 async function send({ client }: Stage, sent: Message, returnImmediately = false): Promise<Task> {
   const result = await client.sendMessage(request(sent, returnImmediately))
@@ -60,28 +32,7 @@ async function send({ client }: Stage, sent: Message, returnImmediately = false)
   return result
 }
 
-const partText = ({ content }: Part): string => (content?.$case === 'text' ? content.value : '')
-const answerOf = ({ artifacts }: Pick<Task, 'artifacts'>): string =>
-  artifacts.map(({ parts }) => parts.map(partText).join('')).join('|')
 const get = ({ client }: Stage, id: string): Promise<Task> => client.getTask({ tenant: '', id })
-
-/** A task as a client keeps it: the first frame, then its updates. */
-function applyFrames(frames: readonly StreamResponse[]): Task {
-  let task: Task | undefined
-  for (const { payload } of frames) {
-    if (payload?.$case === 'task') task = structuredClone(payload.value)
-    if (task === undefined) throw new Error('the stream does not begin with its task')
-    if (payload?.$case === 'statusUpdate') task.status = payload.value.status
-    if (payload?.$case !== 'artifactUpdate' || payload.value.artifact === undefined) continue
-    const { artifact, append } = payload.value
-    const known = task.artifacts.find(({ artifactId }) => artifactId === artifact.artifactId)
-    if (known === undefined) task.artifacts.push(structuredClone(artifact))
-    else if (!append) known.parts = artifact.parts
-    else known.parts = [text([...known.parts, ...artifact.parts].map(partText).join(''))]
-  }
-  if (task === undefined) throw new Error('the stream is empty')
-  return task
-}
 
 test('a message is a task, whose stream adds up to what the service stores', async () => {
   const stage = await start()
@@ -114,8 +65,7 @@ test('an approval makes the task wait, and a decision continues it', async () =>
   const stage = await start()
   const asked = await send(stage, message([text('run it')]))
   expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED)
-  const waiting = asked.status?.message?.parts.find(({ content }) => content?.$case === 'data')?.content
-  expect(waiting?.value).toMatchObject({ approvals: [{ tool: 'terminal', input: { command: 'echo hi' } }] })
+  expect(dataOf(asked)).toMatchObject({ approvals: [{ tool: 'terminal', input: { command: 'echo hi' } }] })
   await expect(send(stage, message([text('yes, do it')], { taskId: asked.id }))).rejects.toThrow(/decision/)
   const done = await send(stage, message([data({ decision: 'approve' })], { taskId: asked.id }))
   expect([done.id, done.status?.state]).toEqual([asked.id, TaskState.TASK_STATE_COMPLETED])
@@ -164,4 +114,38 @@ test('a failed session is a failed task, and a repeated message is sent once', a
   const { sessions } = await stage.server.client.call('listSessions', { query: {} })
   const logs = await Promise.all(sessions.map(({ id }) => readLog(stage.server.client, id)))
   expect(logs.flat().filter(({ type }) => type === 'user.message')).toHaveLength(2)
+})
+
+/** Promise 4.24: A client whose answer was lost repeats its message; it is one message, one decision, one answer. */
+test('a repeated decision or answer is taken once, while its turn runs and after it', async () => {
+  const stage = await start()
+  const repeated = async (say: string, answer: (id: string) => Message): Promise<string> => {
+    const { id, contextId } = await send(stage, message([text(say)]))
+    const sent = answer(id)
+    expect((await send(stage, sent, true)).id).toBe(id)
+    expect((await send(stage, sent)).id).toBe(id)
+    const done = await send(stage, sent)
+    expect(done.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
+    const log = await readLog(stage.server.client, contextId)
+    expect(log.filter(({ type, data }) => type === 'user.message' && !('synthetic' in data))).toHaveLength(1)
+    expect(done.history).toHaveLength(1)
+    return answerOf(done)
+  }
+  const decision = (taskId: string): Message => message([data({ decision: 'approve' })], { taskId })
+  expect(await repeated('run it', decision)).toContain('It said')
+  expect(await repeated('paint it', taskId => message([text('red')], { taskId }))).toBe('Red it is.')
+  expect(await repeated('log in', taskId => message([text('done')], { taskId }))).toBe('Thank you.')
+})
+
+test('an approval that is decided after the next task began ends its own task', async () => {
+  const stage = await start()
+  const asked = await send(stage, message([text('run it')]))
+  const next = await send(stage, message([text('hello')], { contextId: asked.contextId }))
+  expect(answerOf(next)).toBe('Hello there.')
+  expect((await get(stage, asked.id)).status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED)
+  const decided = await send(stage, message([data({ decision: 'approve' })], { taskId: asked.id }))
+  expect([decided.id, decided.status?.state]).toEqual([asked.id, TaskState.TASK_STATE_COMPLETED])
+  await vi.waitFor(async () => expect(answerOf(await get(stage, next.id))).toContain('It said'), {
+    timeout: PATIENCE_MS,
+  })
 })

@@ -6,10 +6,12 @@ import type { SessionRow, StoredEvent } from '@cairn/log'
 import { type EventType, EVENT_TYPES, type SessionEvent } from '@cairn/protocol'
 import { tableCell } from '@cairn/protocol/generate'
 import { REFUSED_METHODS } from './a2a/rpc.ts'
+import { REFUSED_FIELDS as A2A_REFUSED } from './a2a/send.ts'
 import { type StreamFrame, TaskWriter } from './a2a/tasks.ts'
 import { RunWriter } from './ag-ui/events.ts'
 import { REFUSED_FIELDS as AG_UI_REFUSED } from './ag-ui/request.ts'
 import { createChunkWriter } from './ai-sdk/chunks.ts'
+import { REFUSED_FIELDS as AI_SDK_REFUSED } from './ai-sdk/request.ts'
 import { eventOf } from './changes/change.ts'
 import { type Changed, followSession } from './changes/exchange.ts'
 import { FOLDED_TYPES } from './changes/fold.ts'
@@ -169,11 +171,13 @@ const list = (names: readonly string[]): string => names.map(name => `\`${name}\
 
 /** What each API has and Cairn has not: the name, and the reason that the answer gives. */
 const refusals = (): [string, string, string][] => [
+  ...Object.entries(AI_SDK_REFUSED).map(([name, why]): [string, string, string] => ['AI SDK', name, why]),
   ...Object.entries(REFUSED).map(([name, { why }]): [string, string, string] => ['OpenAI', name, why]),
   ...Object.entries({ ...REFUSED_RESOURCES, ...REFUSED_FIELDS, ...REFUSED_EVENTS }).map(
     ([name, why]): [string, string, string] => ['Managed Agents', name, why],
   ),
   ...Object.entries(AG_UI_REFUSED).map(([name, why]): [string, string, string] => ['AG-UI', name, why]),
+  ...Object.entries(A2A_REFUSED).map(([name, why]): [string, string, string] => ['A2A', name, why]),
   ...Object.entries(REFUSED_METHODS).map(([name, { message }]): [string, string, string] => [
     'A2A',
     name,
@@ -214,7 +218,8 @@ async function compatibleApisPage(): Promise<string> {
     '## What is refused',
     '',
     'A field, event, resource or method that an API has and Cairn has not is refused by its name, in the',
-    'form of errors of that API. Unknown fields are refused too. The guides list what depends on values.',
+    'form of errors of that API. Unknown fields are refused too, except those of A2A, which are ignored. The',
+    'guides list what depends on values.',
     '',
     '| API | name | reason |',
     '|---|---|---|',
@@ -225,6 +230,7 @@ async function compatibleApisPage(): Promise<string> {
     '| API | names |',
     '|---|---|',
     `| OpenAI | ${list(NO_EFFECT)} |`,
+    '| AI SDK | `metadata`; other fields that are empty |',
     '| AG-UI | `state`, which the service sent itself; `context` and `forwardedProps`, which the run reports as `cairn.ignored` |',
     '| Managed Agents | the headers `anthropic-beta` and `anthropic-workspace-id` |',
     '| A2A | `acceptedOutputModes`, `metadata` |',

@@ -21,6 +21,8 @@ export const Message = z.looseObject({
   taskId: z.string().optional(),
   role: z.string().optional(),
   parts: z.array(Part).min(1),
+  extensions: z.array(z.string()).nullish(),
+  referenceTaskIds: z.array(z.string()).nullish(),
 })
 export type Message = z.infer<typeof Message>
 

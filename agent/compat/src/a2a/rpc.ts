@@ -32,6 +32,7 @@ const ListParams = z.looseObject({
   pageToken: z.string().optional(),
   historyLength: History,
   includeArtifacts: z.boolean().nullish(),
+  statusTimestampAfter: z.iso.datetime({ offset: true }).nullish(),
 })
 
 type Call = { deps: CompatDeps; principal: Principal; agent: string; base: string; signal: AbortSignal }
@@ -93,10 +94,8 @@ function shown(task: Task, historyLength?: number | null): Task {
 }
 
 async function listTasks(call: Call, given: unknown): Promise<unknown> {
-  const { contextId, status, pageSize, pageToken, historyLength, includeArtifacts } = checkValue(
-    ListParams,
-    given,
-  )
+  const { contextId, status, pageSize, pageToken, historyLength, includeArtifacts, statusTimestampAfter } =
+    checkValue(ListParams, given)
   if (!contextId)
     throw refuse('UNSUPPORTED_OPERATION', 'contextId: required. Tasks are listed by their context.')
   const session = await findVisible(call.deps, call.principal, contextId)
@@ -113,6 +112,8 @@ async function listTasks(call: Call, given: unknown): Promise<unknown> {
     if (session === null) break
     const task = await read(call, { session, exchange: event.id })
     if (status && status !== 'TASK_STATE_UNSPECIFIED' && task.status.state !== status) continue
+    if (statusTimestampAfter && Date.parse(task.status.timestamp) <= Date.parse(statusTimestampAfter))
+      continue
     tasks.push({
       ...shown(task, historyLength ?? 0),
       ...(includeArtifacts === true ? {} : { artifacts: [] }),

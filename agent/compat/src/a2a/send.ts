@@ -1,8 +1,10 @@
 /** Messages of other agents, as commands. */
+import { createHash } from 'node:crypto'
 import type { SessionRow } from '@cairn/log'
-import { AppError, type Principal } from '@cairn/protocol'
+import { AppError, type Principal, typesWith } from '@cairn/protocol'
 import { z } from 'zod'
 import { findExchange, recentMessages } from '../changes/exchange.ts'
+import { readLog } from '../changes/tail.ts'
 import type { CompatDeps } from '../deps.ts'
 import { outputOf } from '../request/ask-output.ts'
 import { answer, decide, openSession, say } from '../request/command.ts'
@@ -28,6 +30,12 @@ export const SendParams = z.looseObject({
 })
 export type SendParams = z.infer<typeof SendParams>
 
+/** What a message has and Cairn has not, with the reason. */
+export const REFUSED_FIELDS = {
+  extensions: 'The card of the agent lists none.',
+  referenceTaskIds: 'Send the message with the contextId of the other tasks: the agent knows all of them.',
+}
+
 type Caller = { principal: Principal; agent: string; base: string }
 
 /** Sends the message, and returns the task that it is of. */
@@ -42,6 +50,9 @@ export async function sendMessage(
       'PUSH_NOTIFICATION_NOT_SUPPORTED',
       'Push notifications are not supported: subscribe to the task.',
     )
+  for (const [field, why] of Object.entries(REFUSED_FIELDS))
+    if ((message[field as keyof typeof REFUSED_FIELDS]?.length ?? 0) > 0)
+      throw refuse('UNSUPPORTED_OPERATION', `message.${field}: not supported. ${why}`)
   return message.taskId
     ? continueTask(deps, caller, message, message.taskId)
     : beginTask(deps, caller, message)
@@ -89,16 +100,17 @@ async function continueTask(
   if (message.contextId && message.contextId !== ref.session.id)
     throw refuse('INVALID_PARAMS', 'contextId: must be that of the task, or absent.')
   const { task, writer } = await readTask(deps, ref, base)
-  if (isTerminal(task)) {
-    const isRepeated = task.history.some(({ messageId }) => messageId === message.messageId)
-    if (isRepeated) return ref
+  if (task.history.some(({ messageId }) => messageId === message.messageId)) return ref
+  const known = await requestKeys(deps, ref)
+  const reactions = reactionsOf(principal, message).filter(({ request_key }) => !known.has(request_key))
+  if (reactions.length === 0) return ref
+  if (isTerminal(task))
     throw refuse(
       'UNSUPPORTED_OPERATION',
       'This task is over: send a message with its contextId to begin another.',
     )
-  }
   if (!isWaiting(task)) return sayOnce(deps, principal, ref.session, message)
-  await react(deps, principal, ref, message, writer.waiting)
+  for (const reaction of reactions) await react(deps, principal, ref, reaction, writer.waiting)
   return ref
 }
 
@@ -109,33 +121,55 @@ const Decision = z.strictObject({
   shown_hash: z.string().optional(),
 })
 
-/** Decides an approval by a data part, or answers a question or completes an action by text or data. */
+/** `request_key` names it by its message: the answer to a message may be lost, and the message repeated. */
+type Reaction = { request_key: string } & (
+  { kind: 'decision'; decision: z.infer<typeof Decision> } | { kind: 'answer'; given: string }
+)
+
+/** The decisions of a message, one a data part; or the answer that it is, by text or data. */
+function reactionsOf(principal: Principal, message: Message): Reaction[] {
+  const { text, data } = contentOf(message)
+  const keyOf = (part: string): string =>
+    createHash('sha256')
+      .update(JSON.stringify([API, principal.id, message.messageId, part]))
+      .digest('hex')
+  const decisions = data.flatMap(each => Decision.safeParse(each).data ?? [])
+  if (decisions.length === 0)
+    return [
+      { kind: 'answer', request_key: keyOf(''), given: data.length > 0 ? JSON.stringify(data[0]) : text },
+    ]
+  if (decisions.length < data.length || text !== '')
+    throw refuse('INVALID_PARAMS', 'Send decisions alone, or an answer alone.')
+  return decisions.map(decision => ({
+    kind: 'decision',
+    request_key: keyOf(decision.approval ?? ''),
+    decision,
+  }))
+}
+
+/** The keys of the requests that answered something since the task began. */
+async function requestKeys({ store }: CompatDeps, { session, exchange }: TaskRef): Promise<Set<string>> {
+  const keys = new Set<string>()
+  for await (const { data } of readLog(store, session.id, { after: exchange }, typesWith('wakes')))
+    if ('request_key' in data && typeof data.request_key === 'string') keys.add(data.request_key)
+  return keys
+}
+
+/** Decides an approval, answers a question, or completes an action. */
 async function react(
   deps: CompatDeps,
   principal: Principal,
   { session: { id: session_id } }: TaskRef,
-  message: Message,
+  { request_key, ...reaction }: Reaction,
   waiting: readonly Waiting[],
 ): Promise<void> {
-  const { text, data } = contentOf(message)
-  const decisions = data.map(each => Decision.safeParse(each)).filter(({ success }) => success)
-  if (decisions.length > 0) {
-    if (decisions.length < data.length || text !== '')
-      throw refuse('INVALID_PARAMS', 'Send decisions alone, or an answer alone.')
-    for (const { data: decision } of decisions) {
-      if (decision === undefined) continue
-      const { approval, decision: made, ...more } = decision
-      await decide(
-        deps,
-        principal,
-        { session_id, gate: gateOf(waiting, approval) },
-        { approve: made === 'approve', ...more },
-      )
-    }
+  if (reaction.kind === 'decision') {
+    const { approval, decision, ...more } = reaction.decision
+    const place = { session_id, gate: gateOf(waiting, approval) }
+    await decide(deps, principal, place, { approve: decision === 'approve', ...more, request_key })
     return
   }
-  const asks = waiting.filter(item => item.kind === 'asked')
-  const [ask, ...more] = asks
+  const [ask, ...more] = waiting.filter(item => item.kind === 'asked')
   if (ask === undefined)
     throw refuse(
       'INVALID_PARAMS',
@@ -143,8 +177,8 @@ async function react(
     )
   if (more.length > 0)
     throw new AppError('wrong_state', 'Several questions are open: answer them in the web UI.')
-  const given = data.length > 0 ? JSON.stringify(data[0]) : text
-  await answer(deps, principal, { session_id, ask: ask.ask }, outputOf(given, ask.question))
+  const output = outputOf(reaction.given, ask.question)
+  await answer(deps, principal, { session_id, ask: ask.ask }, { ...output, request_key })
 }
 
 function gateOf(waiting: readonly Waiting[], approval: string | undefined): number {

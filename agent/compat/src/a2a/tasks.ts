@@ -29,10 +29,10 @@ export type Task = {
 /** A frame of a stream: one of the keys `task`, `statusUpdate` and `artifactUpdate`. */
 export type StreamFrame = Record<string, unknown>
 
-export const isTerminal = ({ status: { state } }: Task): boolean =>
+export const isTerminal = ({ status: { state } }: Pick<Task, 'status'>): boolean =>
   ['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED'].includes(state)
 /** The caller must act before the task continues. */
-export const isWaiting = ({ status: { state } }: Task): boolean =>
+export const isWaiting = ({ status: { state } }: Pick<Task, 'status'>): boolean =>
   state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
 
 export class TaskWriter {
@@ -52,6 +52,10 @@ export class TaskWriter {
     this.#base = base
   }
 
+  get status(): Status {
+    return this.#status
+  }
+
   get waiting(): Waiting[] {
     return [...this.#waiting.values()]
   }
@@ -67,10 +71,15 @@ export class TaskWriter {
     }
   }
 
-  take({ event, changes }: Pick<Changed, 'event' | 'changes'>): StreamFrame[] {
+  take({ event, changes, isLate }: Pick<Changed, 'event' | 'changes' | 'isLate'>): StreamFrame[] {
     this.#event = event
     if (event.type === 'llm.request') this.#request = event.id
-    return changes.flatMap(change => this.#framesOf(change))
+    const status = this.#status
+    const frames = changes.flatMap(change => this.#framesOf(change))
+    if (isLate !== true) return frames
+    // The turn that a late decision or answer starts is of the next task: this one only stops waiting.
+    this.#status = status
+    return isTerminal(this) ? [] : this.#restFrames()
   }
 
   #framesOf(change: Change): StreamFrame[] {

@@ -27,6 +27,27 @@ export const ChatRequest = z.looseObject({
   agent: z.string().optional(),
 })
 
+/** What pages send beside the conversation and Cairn has not, with the reason. */
+export const REFUSED_FIELDS = {
+  tools: 'The agent knows only its own tools, not those of a page.',
+  system: 'The instructions of an agent are part of its configuration.',
+  model: 'The model of an agent is part of its configuration: name an agent.',
+  callSettings: 'The settings of a model are part of the configuration.',
+  config: 'The settings of a model are part of the configuration.',
+}
+
+/** `metadata` of a request is about the request only. Others may be sent empty, as some front ends do. */
+const KNOWN_FIELDS = [...Object.keys(ChatRequest.shape), 'metadata']
+const isEmpty = (value: unknown): boolean =>
+  value === null || ['', '{}', '[]'].includes(typeof value === 'string' ? value : JSON.stringify(value))
+
+export function refuseFields(body: Readonly<Record<string, unknown>>): void {
+  const field = Object.keys(body).find(name => !KNOWN_FIELDS.includes(name) && !isEmpty(body[name]))
+  if (field === undefined) return
+  const why = Object.hasOwn(REFUSED_FIELDS, field) ? REFUSED_FIELDS[field as never] : 'It is not known.'
+  throw new AppError('unsupported', `${field.slice(0, 100)}: not supported. ${why}`, { extra: { field } })
+}
+
 type Images = NonNullable<EventOf<'user.message'>['data']['images']>
 
 /** The text and the images of a message of a person. */

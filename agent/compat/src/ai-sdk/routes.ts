@@ -11,7 +11,15 @@ import { isAtRest } from '../request/rest.ts'
 import { streamOf } from '../request/sse.ts'
 import { saidParts, userId } from './chunks.ts'
 import { createMessageBuilder, type UiMessage } from './messages.ts'
-import { applyAnswers, ChatRequest, checkMessages, contentOf, findSent, type Message } from './request.ts'
+import {
+  applyAnswers,
+  ChatRequest,
+  checkMessages,
+  contentOf,
+  findSent,
+  type Message,
+  refuseFields,
+} from './request.ts'
 import { chunkFrames, chunksSoFar } from './stream.ts'
 
 export const AI_SDK = '/compat/ai-sdk/'
@@ -61,9 +69,13 @@ async function post(deps: CompatDeps, { raw, caller: { principal } }: CallerRequ
       'unsupported',
       'regenerate is not supported: a log is not rewritten. Send a new message.',
     )
+  refuseFields(body)
   const last = body.messages.at(-1)
-  if (last === undefined || last.role === 'system')
-    throw new AppError('unsupported', 'The last message must be of a user or of the assistant.')
+  if (last === undefined || body.messages.some(({ role }) => role === 'system'))
+    throw new AppError(
+      'unsupported',
+      'Messages of the system are not supported: the instructions of an agent are part of its configuration.',
+    )
   const { id, session } = await findNamed(deps, principal, API, body.id)
   const sent = session === null ? [] : await sentMessages(deps, session, body.messages)
   // A decision may be about an earlier message than the last.

@@ -20,11 +20,12 @@ export function tool<S extends z.ZodObject>(
   schema: S,
   run: (args: z.infer<S>, call: Call) => Promise<ToolOutcome>,
 ): (deps: CompatDeps, principal: Principal) => McpTool {
-  const inputSchema = z.toJSONSchema(schema, { io: 'input' }) as Tool['inputSchema']
+  const strict = schema.strict()
+  const inputSchema = z.toJSONSchema(strict, { io: 'input' }) as Tool['inputSchema']
   return (deps, principal) => ({
     definition: { name, title, description, inputSchema, annotations: hints },
     async run(args, call) {
-      const parsed = schema.safeParse(args)
+      const parsed = strict.safeParse(args)
       if (!parsed.success) {
         const [issue] = parsed.error.issues
         return failedCall(
@@ -32,7 +33,7 @@ export function tool<S extends z.ZodObject>(
         )
       }
       try {
-        return await run(parsed.data, { ...call, deps, principal })
+        return await run(parsed.data as z.infer<S>, { ...call, deps, principal })
       } catch (error) {
         if (error instanceof AppError && error.status < 500) return failedCall(error.message)
         throw error

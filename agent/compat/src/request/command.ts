@@ -81,14 +81,20 @@ export async function openSession(
   return session
 }
 
-type Decision = { approve: boolean; reason?: string | undefined; shown_hash?: string | undefined }
+type Decision = {
+  approve: boolean
+  reason?: string | undefined
+  shown_hash?: string | undefined
+  /** Recorded by the event of the decision, so that a repeated request finds it. */
+  request_key?: string | undefined
+}
 
 /** Decides the approval of a gate, and returns its item. The same decision again is accepted. */
 export async function decide(
   deps: CompatDeps,
   principal: Principal,
   { session_id, gate }: { session_id: string; gate: EventId },
-  { approve, reason, shown_hash }: Decision,
+  { approve, reason, shown_hash, request_key }: Decision,
 ): Promise<InboxItem> {
   if (principal.kind === 'service_account' && !deps.config.governance.service_accounts_decide)
     throw new AppError(
@@ -106,6 +112,7 @@ export async function decide(
         decision,
         ...(reason === undefined ? {} : { reason: reason.slice(0, MAX_REASON) }),
         ...(shown_hash === undefined ? {} : { shown_hash }),
+        request_key,
       },
       principal,
     ),
@@ -127,7 +134,7 @@ export async function answer(
   deps: CompatDeps,
   principal: Principal,
   { session_id, ask }: { session_id: string; ask: EventId },
-  output: AskOutput,
+  output: AskOutput & { request_key?: string },
 ): Promise<InboxItem> {
   const item = await findItemOf(deps, principal, session_id, ask, ['input_required', 'action_required'])
   await once(deps, item, 'responses' in output ? 'answered' : 'completed', () =>

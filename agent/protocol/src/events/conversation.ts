@@ -52,7 +52,7 @@ export const CONVERSATION_EVENTS = {
         run_id: id
           .optional()
           .describe('run of the coding agent that gets the decision; the model does not see it'),
-        request_key: id.optional().describe('hash of the Idempotency-Key of the message'),
+        request_key: id.optional().describe('hash of the key of the request that added it'),
         forked_from: z.object({ session_id: id, event_id: count }).optional(),
         history: z
           .array(json)
@@ -202,7 +202,7 @@ export const CONVERSATION_EVENTS = {
       extra: {
         principal_user_id: id.optional(),
         principal_service_account_id: id.optional(),
-        request_key: id.optional().describe('hash of the Idempotency-Key of a typed answer'),
+        request_key: id.optional().describe('hash of the key of the request that added it'),
       },
       wakes: true,
       shape: 'halt',

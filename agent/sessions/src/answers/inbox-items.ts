@@ -28,10 +28,14 @@ import { findTask, unblockTask } from '../tasks/commands.ts'
 /** An approval that is not used within this time expires. */
 export const GRANT_TTL_MS = 60 * 60 * 1000
 
-export type InboxAnswer =
+export type InboxAnswer = (
   | { decision: 'approve' | 'reject'; shown_hash?: string | undefined; reason?: string | undefined }
   | { completed: true; note?: string | undefined }
   | { responses: readonly { question: string; answer: string }[] }
+) & {
+  /** Recorded by the event of the answer, so that a repeated request finds it. */
+  request_key?: string | undefined
+}
 
 /** Decides a gate or completes an action, once: guard, grant and the message for the model are one commit. */
 export async function respondInbox(
@@ -47,11 +51,12 @@ export async function respondInbox(
     if (item.kind !== 'input_required') throw wrongKind(item, 'responses', 'input_required')
     const { tool_call_id } = item.payload as EventData<'inbox.input_required'>
     const { session_id } = item
-    await answerQuestion(deps, { session_id, tool_call_id, responses: answer.responses, principal, rows })
+    const { responses, ...key } = answer
+    await answerQuestion(deps, { session_id, tool_call_id, responses, principal, rows, ...key })
     return reread(deps, item.id)
   }
   const { decision, message } =
-    'decision' in answer ? decide(deps, item, answer, principal) : completeAction(item, answer.note)
+    'decision' in answer ? decide(deps, item, answer, principal) : completeAction(item, answer)
   if (item.status !== 'pending') throw answeredBefore(item)
   if ('decision' in answer) refuseUnseen(item, answer)
   const row: RowChange = {
@@ -124,17 +129,17 @@ type Decided = {
 const decide = (
   deps: Deps,
   item: StoredInboxItem,
-  { decision, reason }: Extract<InboxAnswer, { decision: string }>,
+  answer: Extract<InboxAnswer, { decision: string }>,
   principal: Principal,
 ): Decided =>
   proposalOf(item) === null
-    ? decideGate(deps, item, { decision, reason }, principal)
-    : { decision, message: null }
+    ? decideGate(deps, item, answer, principal)
+    : { decision: answer.decision, message: null }
 
 function decideGate(
   { now }: Deps,
   item: StoredInboxItem,
-  { decision, reason }: { decision: 'approve' | 'reject'; reason: string | undefined },
+  { decision, reason, request_key }: Extract<InboxAnswer, { decision: string }>,
   principal: Principal,
 ): Decided {
   if (item.kind !== 'governance_gate') throw wrongKind(item, 'decision', 'governance_gate')
@@ -143,6 +148,7 @@ function decideGate(
     inbox_item_id: item.id,
     tool_call_id,
     ...(run_id === undefined ? {} : { run_id }),
+    ...(request_key === undefined ? {} : { request_key }),
     metadata: { decision, ...deciderKeys(principal) },
   }
   const who = principal.kind === 'user' ? 'A person' : 'A service account'
@@ -179,7 +185,10 @@ function decideGate(
   return { decision, message: withRows(message, grant) }
 }
 
-function completeAction(item: StoredInboxItem, note: string | undefined): Decided {
+function completeAction(
+  item: StoredInboxItem,
+  { note, request_key }: Extract<InboxAnswer, { completed: true }>,
+): Decided {
   if (item.kind !== 'action_required') throw wrongKind(item, 'completed', 'action_required')
   if (proposalOf(item) !== null)
     throw new AppError(
@@ -192,6 +201,7 @@ function completeAction(item: StoredInboxItem, note: string | undefined): Decide
     decision: 'completed',
     message: syntheticMessage('action_completed', `[Done] ${said}The user says that this is done: ${title}`, {
       inbox_item_id: item.id,
+      ...(request_key === undefined ? {} : { request_key }),
     }),
   }
 }

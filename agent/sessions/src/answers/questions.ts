@@ -12,8 +12,8 @@ export type AnswerQuestion = {
   tool_call_id: string
   responses: readonly { question: string; answer: string }[]
   principal: Principal
-  /** Set if the answer was typed. */
-  request_key?: string
+  /** Recorded by the event, so that a repeated request finds it. */
+  request_key?: string | undefined
   /** Rows changed in the same commit. */
   rows?: readonly RowChange[]
 }

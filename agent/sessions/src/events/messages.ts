@@ -22,6 +22,7 @@ export const syntheticMessage = (
     | 'tool_call_id'
     | 'task_id'
     | 'run_id'
+    | 'request_key'
     | 'metadata'
     | 'attachments'
     | 'images'

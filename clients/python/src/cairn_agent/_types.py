@@ -1033,7 +1033,7 @@ class EventAskUserQuestionResponseData(TypedDict):
     principal_user_id: NotRequired[str]
     principal_service_account_id: NotRequired[str]
     request_key: NotRequired[str]
-    """hash of the Idempotency-Key of a typed answer"""
+    """hash of the key of the request that added it"""
 
 
 class EventAskUserQuestionResponse(TypedDict):
@@ -3071,7 +3071,7 @@ class EventUserMessageData(TypedDict):
     run_id: NotRequired[str]
     """run of the coding agent that gets the decision; the model does not see it"""
     request_key: NotRequired[str]
-    """hash of the Idempotency-Key of the message"""
+    """hash of the key of the request that added it"""
     forked_from: NotRequired[EventUserMessageDataForkedFrom]
     history: NotRequired[List[Dict[str, Any]]]
     """for a fork or an import: a conversation; the model reads it instead of this message"""
