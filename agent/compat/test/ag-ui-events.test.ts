@@ -44,7 +44,7 @@ test('the verifier accepts the run of every exchange, and the client holds the s
         await agent.runAgent({ runId: 'r' })
         judged++
         const { messages } = await readHistory(storeOf(until), 's', until.at(-1)?.id ?? 0)
-        expect(plain(agent.messages)).toEqual(plain(messages))
+        expect(plain(agent.messages)).toEqual(plain(messages.all))
       }
     }),
     { numRuns: 200 },

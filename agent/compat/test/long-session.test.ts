@@ -114,6 +114,24 @@ test('AG-UI: the thread, and a new run', async () => {
   expect([run.text, run.read < 3 * SOME]).toEqual([expect.stringContaining('RUN_STARTED'), true])
 })
 
+test('AG-UI: a thread of one long exchange is folded once', async () => {
+  const id = await service.newSession()
+  const deltas = Array.from({ length: 10 * BATCH }, (): Entry => ['llm.delta', { content: 'x' }])
+  const entries: Entry[] = [
+    said('a long answer'),
+    ['llm.request', { model: 'm', turn_id: 't', iteration_index: 0 }],
+    ...deltas,
+  ]
+  for (let at = 0; at < entries.length; at += BATCH)
+    await service.store.commit({
+      session_id: id,
+      events: entries.slice(at, at + BATCH).map(([type, data]) => ({ type, data }) as EventDraft),
+    })
+  const thread = await first(`/compat/ag-ui/assistant/threads/${id}`)
+  expect(thread.text.length).toBeGreaterThan(deltas.length)
+  expect(thread.read).toBeLessThan(1.5 * entries.length)
+})
+
 test('AI SDK: the stored messages, and a new message', async () => {
   const base = '/compat/ai-sdk/chat'
   // Each of a hundred exchanges is read by itself.

@@ -64,7 +64,7 @@ async function getThread(deps: CompatDeps, { caller }: CallerRequest, thread: st
   if (session === null) throw new AppError('not_found', 'Thread not found.')
   const { messages, state } = await readHistory(deps, session.id, session.last_event_id)
   return Response.json(
-    { messages, state, status: session.state },
+    { messages: messages.all, state, status: session.state },
     { headers: { 'cache-control': 'no-store' } },
   )
 }

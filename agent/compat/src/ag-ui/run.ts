@@ -38,7 +38,7 @@ export async function* runEvents(deps: Store, run: Run, signal: AbortSignal): As
       if (each.event.id <= before) continue
       for (const event of writer.take(each)) {
         applyEvent(messages, event)
-        events.push(...withSnapshot(event, messages))
+        events.push(...withSnapshot(event, messages.all))
       }
       for (const change of each.changes) ended = each.isLate ? ended : endAfter(ended, change)
     }
@@ -82,7 +82,7 @@ function snapshotOf(messages: readonly Message[], stale: readonly string[]): AgU
  * What the client must hold before the run: complete messages only, because a text that it has the beginning
  * of would be appended to. Not sent if the client holds just that.
  */
-function snapshotEvents({ held }: Run, { messages, state }: History): AgUiEvent[] {
+function snapshotEvents({ held }: Run, { messages: { all: messages }, state }: History): AgUiEvent[] {
   const known = new Set(messages.map(({ id }) => id))
   const tail = held.slice(-messages.length).map(({ id }) => id)
   const isHeld = tail.length === messages.length && messages.every(({ id }, at) => id === tail[at])

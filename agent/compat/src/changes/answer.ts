@@ -26,8 +26,8 @@ export function onRequest(state: FoldState, { id, data }: EventOf<'llm.request'>
   return [{ kind: 'step', request: id, model: data.model }]
 }
 
-const isUndecided = ({ calls, step }: FoldState): boolean =>
-  Object.values(calls).some(call => call.state === 'gated' && call.step === step)
+const isUndecided = ({ calls, gates, step }: FoldState): boolean =>
+  Object.values(gates).some(id => calls[id]?.step === step)
 
 export function onDelta(state: FoldState, { id, data }: EventOf<'llm.delta'>): Change[] {
   const answer = (state.answer ??= begin(id))

@@ -23,6 +23,9 @@ export function onCall(state: FoldState, { data }: EventOf<'tool.call'>): Change
     state.repeats[id] = gated
     return []
   }
+  // Ids of calls may repeat in another turn.
+  const known = state.calls[id]
+  if (known !== undefined) ungate(state, known)
   const isHeldBack = verdict === 'ask' || (verdict === undefined && ASKING.includes(name))
   const call: OpenCall = {
     name,
@@ -47,8 +50,13 @@ function resultOf(state: FoldState, tool_call_id: string, content: string): Chan
   const call = state.calls[id]
   if (call === undefined || call.state === 'done' || call.state === 'hidden') return []
   if (call.state === 'gated' && isHeld(content)) return []
+  ungate(state, call)
   const first = call.state === 'held' ? [shown(id, call, false)] : []
   return [...first, ...finish(id, call, content, toolError(content) !== null)]
+}
+
+function ungate({ gates }: FoldState, { gate }: OpenCall): void {
+  if (gate !== null) delete gates[gate]
 }
 
 function finish(id: string, call: OpenCall, content: string, failed: boolean): Change[] {
@@ -76,8 +84,10 @@ export function onGate(state: FoldState, { id, data }: EventOf<'inbox.governance
   }
   state.calls[tool_call_id] = call
   const first = call.state === 'held' ? [shown(tool_call_id, call, true)] : []
+  ungate(state, call)
   call.state = 'gated'
   call.gate = id
+  state.gates[id] = tool_call_id
   return [
     ...first,
     {
@@ -102,6 +112,7 @@ export function onDecision(state: FoldState, { data }: EventOf<'user.message'>):
   const approved = data.metadata?.['decision'] === 'approve'
   const decided: Change = { kind: 'decided', gate: call.gate, call: id, approved, reason: null }
   call.state = approved ? 'approved' : 'done'
+  ungate(state, call)
   return approved && call.of_run
     ? [decided, ...finish(id, call, 'Approved: the coding agent continues.', false)]
     : [decided]

@@ -171,8 +171,7 @@ async function lateReactions(
   fold: FoldState,
 ): Promise<Changed[]> {
   const found: Changed[] = []
-  const isOpen = (): boolean =>
-    Object.keys(fold.asks).length > 0 || Object.values(fold.calls).some(({ state }) => state === 'gated')
+  const isOpen = (): boolean => Object.keys(fold.asks).length > 0 || Object.keys(fold.gates).length > 0
   if (!isOpen()) return found
   for await (const event of readLog(store, sessionId, { after: cursor }, typesWith('wakes'))) {
     const changes = isReaction(event) ? foldEvent(fold, event) : []

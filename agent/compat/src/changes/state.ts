@@ -53,6 +53,8 @@ export type FoldState = {
   answer: ShownAnswer | null
   /** Calls of the exchange by id. */
   calls: Record<string, OpenCall>
+  /** Ids of the gated calls by the event of their approval: a long exchange has many calls and few of them. */
+  gates: Record<EventId, string>
   /** Ids of repeated calls, with the gated call that each repeats. */
   repeats: Record<string, string>
   /** Calls of the last answer that have no result. */
@@ -69,6 +71,7 @@ export const emptyFold = (): FoldState => ({
   step: 0,
   answer: null,
   calls: {},
+  gates: {},
   repeats: {},
   pending: [],
   asks: {},
@@ -83,7 +86,7 @@ export function restIfWaiting(state: FoldState): Change[] {
   return [{ kind: 'ended', end: { reason: 'waits' }, open: stillOpen(state) }]
 }
 
-export const stillOpen = ({ calls, asks }: FoldState): Extract<Change, { kind: 'ended' }>['open'] => ({
-  approvals: Object.values(calls).flatMap(({ state, gate }) => (state === 'gated' && gate ? [gate] : [])),
+export const stillOpen = ({ gates, asks }: FoldState): Extract<Change, { kind: 'ended' }>['open'] => ({
+  approvals: Object.keys(gates).map(Number),
   asks: Object.keys(asks).map(Number),
 })
