@@ -44,6 +44,16 @@ test('each tool and method answers an id of another person like an unknown id', 
       tried += 1
     }
   for (const token of Object.values(others)) {
+    const listening = await send(
+      service,
+      token,
+      modern('subscriptions/listen', { notifications: { taskIds: [taskId, `task_${unknown}_1`] } }),
+    )
+    expect(listening.text).toContain('"notifications":{"taskIds":[]}')
+    expect(listening.text).not.toContain(session)
+    tried += 1
+  }
+  for (const token of Object.values(others)) {
     const listed = await callTool(service, token, 'list_sessions', {})
     const found = await callTool(service, token, 'search', { q: 'hello' })
     expect([listed, found].map(({ content }) => content[0]?.text.includes(session))).toEqual([false, false])

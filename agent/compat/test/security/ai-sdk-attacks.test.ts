@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Service } from '@cairn/api/test/service'
 import { expect, test } from 'vitest'
-import { addGate, answerOf, startCompat } from './stage.ts'
+import { addGate, answerOf, startCompat, tallyRequests } from '../stage.ts'
+
+tallyRequests('AI SDK')
 
 const CHAT = '/compat/ai-sdk/chat'
 type Parts = Record<string, unknown>[]

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Service } from '@cairn/api/test/service'
 import { expect, test } from 'vitest'
-import { addGate, answerOf, startCompat } from './stage.ts'
+import { addGate, answerOf, startCompat, tallyRequests } from '../stage.ts'
+
+tallyRequests('AG-UI')
 
 const BASE = '/compat/ag-ui/assistant'
 const said = (content: string, id: string = randomUUID()) => ({ id, role: 'user', content })

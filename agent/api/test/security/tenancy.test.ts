@@ -4,10 +4,11 @@
  */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import { defineMission, createActionItem } from '@cairn/sessions'
+import { tally } from '@cairn/protocol/test/attacks'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { addBlockedTask } from './blocked-task.ts'
-import { startService, type Service } from './service.ts'
+import { addBlockedTask } from '../blocked-task.ts'
+import { startService, type Service } from '../service.ts'
 
 /** A valid body for each route, so that the guard rejects the request and not the schema. */
 const BODIES: Partial<Record<RouteName, unknown>> = {
@@ -98,9 +99,11 @@ test('every route of a session, an inbox item or a task returns 404 to another t
   const target = await withItem(service)
   const before = await service.store.events.read(target.id, 0, 100)
   const answers: string[] = []
+  let tried = 0
   for (const [who, token, prefixes] of await foreigners(service)) {
     for (const [name, route] of owned) {
       for (const prefix of prefixes.filter(prefix => prefix === '/v1' || route.alias)) {
+        tried++
         const { status, json } = await service.call(pathOf(route, target, prefix), {
           method: route.method,
           token,
@@ -111,6 +114,7 @@ test('every route of a session, an inbox item or a task returns 404 to another t
       }
     }
   }
+  tally('API: resources of other tenants', tried, answers.length)
   expect(answers).toEqual([])
   expect(await service.store.events.read(target.id, 0, 100)).toEqual(before)
   expect((await service.store.sessions.get(target.id))?.status).toBe('active')

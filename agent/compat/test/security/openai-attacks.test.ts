@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import OpenAI from 'openai'
 import { type Service } from '@cairn/api/test/service'
 import { expect, test } from 'vitest'
-import { addGate, answerOf, startCompat } from './stage.ts'
+import { addGate, answerOf, startCompat, tallyRequests } from '../stage.ts'
+
+tallyRequests('OpenAI')
 
 const BASE = '/compat/openai/v1'
 const clientOf = ({ url }: Service, apiKey: string): OpenAI =>

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Service } from '@cairn/api/test/service'
 import { expect, test } from 'vitest'
-import { addGate, answerOf, startCompat } from './stage.ts'
+import { addGate, answerOf, startCompat, tallyRequests } from '../stage.ts'
+
+tallyRequests('Agent2Agent')
 
 const PATH = '/compat/a2a/assistant'
 type Init = Parameters<Service['call']>[1]
