@@ -47,7 +47,10 @@ export type ApiDeps = {
   /** A runner without an API: probes and metrics only. */
   probesOnly?: boolean
   /** Encryption and URL checks for channel connections; absent if this process cannot create any. */
-  connections?: Pick<ConnectionDeps, 'sealing' | 'urlProblem'>
+  connections?: Pick<ConnectionDeps, 'sealing'> & {
+    /** `agents`: those of the organisation. */
+    urlProblem: (url: string, agent: string | undefined, agents: Config['agents']) => string | null
+  }
   /** Encryption and URL checks for notification settings; absent if this process does not offer them. */
   notices?: Pick<NotificationDeps, 'sealing' | 'urlProblem'>
   /** Accounts at MCP servers; absent: no server of the configuration has `auth`. */

@@ -64,12 +64,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const sandbox = role === 'api' ? null : await findSandbox(options, log)
   parts.defer(() => sandbox?.close())
 
-  const policy = connectionPolicy(config, env, dataDir)
+  const policy = connectionPolicy(env, dataDir)
   let url = ''
   const known = { ...policy, store, learnSecrets, log, scripted, sandbox, admin, learned }
   const started = await startSettings(options, known, parts)
   const mcpLogins = openMcpLogins(options, { ...policy, store, learnSecrets, url: () => url })
-  const channels = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
+  const channels = await beginChannels({ ...options, ...known, ...started }, report, parts)
   // The API listens before the runner starts: an address in use fails the start before any turn runs.
   let worker: StartedWorker | null = null
   const api = await createApi({

@@ -81,7 +81,8 @@ export async function ensureSession(
 ): Promise<SessionRow> {
   const found = await deps.store.sessions.get(session_id)
   if (found !== null) return found
-  return createSession({ ...deps, newId: () => session_id }, deps.agents, {
+  // The supervisor ends the connection of an agent that is not configured any more.
+  return createSession({ ...deps, newId: () => session_id }, [agent], {
     agent,
     channel: platform,
     principal,

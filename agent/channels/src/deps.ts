@@ -18,8 +18,6 @@ export type ChannelDeps = {
   workspacesDir: string
   /** Waits until the rate limits of the conversation allow a part. */
   wait: (ms: number, signal: AbortSignal) => Promise<void>
-  /** The configured agents. */
-  agents: readonly string[]
   report: Report
 }
 

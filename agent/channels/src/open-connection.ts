@@ -1,20 +1,23 @@
 /** Prepares a connection from cairn.yaml, or from the web UI, for running. */
 import type { ChannelConnection } from '@cairn/log'
 import { asError, type ChannelConfig, type Config } from '@cairn/protocol'
-import { DEFAULT_AGENT, openConnectionSettings, type Sealing } from '@cairn/sessions'
+import { agentNamesOf, DEFAULT_AGENT, openConnectionSettings, type Sealing } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import type { Send } from './send-request.ts'
 import { createAdapter, type Env, sharedSecretOf, secretsOf } from './platforms.ts'
 import { createHash } from 'node:crypto'
 
+export type AgentsAndModels = Pick<Config, 'agents' | 'models'>
 export type Opening = ChannelDeps & {
   config: Config
+  /** The present agents and models of an organisation: those of cairn.yaml and those of its administrators. */
+  configOf: (orgId: string) => Promise<AgentsAndModels>
   env: Env
   /** Decrypts secrets of connections that were created in the web UI. */
   sealing: Sealing
   /** Requests to URLs that were entered in the web UI, for an agent, use this fetch. */
-  guardedFetch: (agent: string) => Send
+  guardedFetch: (agent: string, agents: Config['agents']) => Send
   /** Adds values that redaction removes from events and log lines from now on. */
   learnSecrets: (secrets: readonly string[]) => void
   /** Identifies this process. */
@@ -22,13 +25,23 @@ export type Opening = ChannelDeps & {
 }
 /** `shared` detects a connection that would accept requests signed for this one. */
 export type Opened = { connection: Connection; shared: string }
+/** `missingAgent`: the agent without which the connection cannot work; null: the reason is another one. */
+export type Unopened = { missingAgent: string | null }
 
-/** Null if the connection cannot work; its state says why, and the service runs without it. */
+class UnknownAgentError extends Error {
+  readonly agent: string
+  constructor(agent: string, known: readonly string[]) {
+    super(`unknown agent ${JSON.stringify(agent)}: must be one of ${known.join(', ')}`)
+    this.agent = agent
+  }
+}
+
+/** If the connection cannot work, its state says why, and the service runs without it. */
 export async function openConnection(
   opening: Opening,
   row: ChannelConnection,
   others: Iterable<Opened>,
-): Promise<Opened | null> {
+): Promise<Opened | Unopened> {
   const { store, report } = opening
   const { channels } = store
   const { id, name } = row
@@ -37,7 +50,7 @@ export async function openConnection(
     const { settings, env } = given(opening, row)
     const fingerprint = fingerprintOf(id, settings, env)
     // The same settings were rejected before, and no retry was requested.
-    if (row.state === 'broken' && row.refused_sha256 === fingerprint) return null
+    if (row.state === 'broken' && row.refused_sha256 === fingerprint) return { missingAgent: null }
     const shared = sharedSecretOf(settings, env)
     const twin = twinOf(opening, row, shared, others)
     if (twin !== undefined)
@@ -47,7 +60,7 @@ export async function openConnection(
     const { message } = asError(error)
     report('error', `channel ${name} failed to open: ${message}`)
     if (await isNobodys(opening, id)) await channels.setConnection(id, 'broken', message)
-    return null
+    return { missingAgent: error instanceof UnknownAgentError ? error.agent : null }
   }
   // A failure of the store says nothing about the connection: this rejects, and the next pass tries again. A
   // connection with `consume` becomes live when the platform has responded.
@@ -88,11 +101,12 @@ async function ready(
   env: Env,
   fingerprint: string,
 ): Promise<Connection> {
-  const { config, agents, now } = opening
+  const { config, now } = opening
   const { agent = DEFAULT_AGENT } = settings
-  if (!agents.includes(agent))
-    throw new Error(`unknown agent ${JSON.stringify(agent)}: must be one of ${agents.join(', ')}`)
-  const send = origin === 'page' ? opening.guardedFetch(agent) : fetch
+  const known = await opening.configOf(org_id)
+  const names = agentNamesOf(known)
+  if (!names.includes(agent)) throw new UnknownAgentError(agent, names)
+  const send = origin === 'page' ? opening.guardedFetch(agent, known.agents) : fetch
   const adapter = await createAdapter(settings, { id, env, now, fetch: send })
   return {
     id,
@@ -106,7 +120,7 @@ async function ready(
     agent,
     fingerprint,
     publicUrl: config.public_url ?? null,
-    model: config.agents[agent]?.model ?? config.models.default ?? 'the demo model',
+    model: modelOf(known, agent),
     disclosure: {
       ...config.disclosure,
       ...settings.disclosure,
@@ -118,6 +132,9 @@ async function ready(
     health: { state: 'live' },
   }
 }
+
+export const modelOf = ({ agents, models }: AgentsAndModels, agent: string): string =>
+  agents[agent]?.model ?? models.default ?? 'the demo model'
 
 /** Another process that has the decryption key may be running this connection. */
 async function isNobodys({ store: { channels }, holder }: Opening, id: string): Promise<boolean> {

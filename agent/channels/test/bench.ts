@@ -40,6 +40,8 @@ export type Bench = {
   advance(ms: number): void
   /** Starts a process with these channels; `store` replaces the real store. */
   start(store?: LogStore): Promise<Channels>
+  /** Replaces the agents of the organisation, as its administrators do while the service runs. */
+  setAgents(names: readonly string[]): void
   users: { ann: string; bob: string; root: string }
   /** Encrypts the secrets of connections created on the page. */
   sealing: Sealing
@@ -90,6 +92,7 @@ export async function makeBench(
       },
     },
   } as ConfigInput)
+  let { agents } = parsed
   return {
     store,
     callback,
@@ -98,6 +101,9 @@ export async function makeBench(
     workspacesDir: workspaces,
     lines,
     advance: ms => void (passed += ms),
+    setAgents(names) {
+      ;({ agents } = Config.parse({ agents: Object.fromEntries(names.map(name => [name, {}])) }))
+    },
     async start(given = store) {
       const channels = await startChannels({
         store: given,
@@ -105,7 +111,7 @@ export async function makeBench(
         env: { HOOK_SECRET: SECRET, ...env },
         org_id: ORG,
         created_by: users.root,
-        agents: ['assistant', 'greeter'],
+        configOf: () => Promise.resolve({ ...parsed, agents }),
         holder: randomUUID(),
         workspacesDir: workspaces,
         now,

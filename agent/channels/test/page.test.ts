@@ -85,6 +85,40 @@ test('a connection disabled by a 410 stays disabled after a restart, until it is
   await expect.poll(() => callback.taken.map(({ text }) => text)).toContain('echo: three')
 })
 
+test('a connection answers with an agent that was added while the service runs', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { only: {} })
+  const channels = await bench.start()
+  const { deps, settings } = connectionsOf(bench)
+  bench.setAgents(['greeter', 'newcomer'])
+  const id = await createConnection(
+    { ...deps, agents: ['newcomer'] },
+    { org_id: ORG, id: bench.users.root },
+    { name: 'support', settings: { ...settings, agent: 'newcomer' }, secrets: { secret: SECRET } },
+  )
+  expect(await say(channels, id, 'hello')).toBe(200)
+  await expect.poll(() => bench.callback.taken.map(({ text }) => text), SOON).toEqual(['echo: hello'])
+  const { sessions } = await bench.store.sessions.list({ org_id: ORG, limit: 5 })
+  expect(sessions.map(({ agent }) => agent)).toEqual(['newcomer'])
+})
+
+test('a connection starts once its agent is added, and stops when the agent is removed', async () => {
+  const bench = await makeBench('sqlite', { agent: 'newcomer' })
+  const channels = await bench.start()
+  const [hook] = await bench.store.channels.listConnections(ORG)
+  const row = () => bench.store.channels.getConnection(hook!.id)
+  expect(await row()).toMatchObject({
+    state: 'broken',
+    last_error: 'unknown agent "newcomer": must be one of assistant, greeter',
+  })
+  bench.setAgents(['newcomer'])
+  await expect.poll(row, SOON).toMatchObject({ state: 'live', last_error: null })
+  expect(await say(channels, hook!.id, 'hello')).toBe(200)
+  await expect.poll(() => bench.callback.taken.map(({ text }) => text), SOON).toEqual(['echo: hello'])
+  bench.setAgents(['greeter'])
+  await expect.poll(row, SOON).toMatchObject({ state: 'broken' })
+  expect(await say(channels, hook!.id, 'is anyone there')).toBe(404)
+})
+
 test('a test message goes to its conversation; if rejected, it is a failed delivery that can be resent', async () => {
   const bench = await makeBench('sqlite', {}, {}, { only: {} })
   await bench.start()

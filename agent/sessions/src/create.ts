@@ -1,6 +1,6 @@
 /** Creates a session: a row without events, until the first message. */
 import type { SessionRow } from '@cairn/log'
-import { AppError, type Principal, SessionBudget } from '@cairn/protocol'
+import { AppError, type Config, type Principal, SessionBudget } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Deps } from './deps.ts'
 
@@ -68,6 +68,11 @@ export type CreateSession = {
 
 /** The agent of a session that names none. */
 export const DEFAULT_AGENT = 'assistant'
+
+/** The available agents: those of the configuration, and always the default one. */
+export const agentNamesOf = ({ agents }: Pick<Config, 'agents'>): string[] => [
+  ...new Set([DEFAULT_AGENT, ...Object.keys(agents)]),
+]
 
 /** `agents` are the configured names. */
 export async function createSession(

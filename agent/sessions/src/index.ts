@@ -29,6 +29,7 @@ export { listSessionMarks, pinSession, removeView, saveView, unpinSession } from
 
 // New sessions: create, fork, import.
 export {
+  agentNamesOf,
   budgetOf,
   type ChildConfig,
   childConfig,

@@ -2,6 +2,7 @@
 import type { ChannelConnection } from '@cairn/log'
 import { type AnswerOf, AppError, channelForms as forms } from '@cairn/protocol'
 import {
+  agentNamesOf,
   changeConnection,
   type ConnectionDeps,
   createConnection,
@@ -11,8 +12,8 @@ import {
 } from '@cairn/sessions'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
+import { configOf } from '../settings.ts'
 import { findConnection } from './find-connection.ts'
-import { agentNames } from './sessions.ts'
 
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
@@ -58,7 +59,14 @@ async function depsOf(services: Services, of: { org_id: string }): Promise<Conne
   const { store, newId, connections } = services
   if (connections === undefined)
     throw new AppError('wrong_state', 'This server has no channels: use a server that does.')
-  return { store, newId, agents: await agentNames(services, of), ...connections }
+  const { config } = await configOf(services, of)
+  return {
+    store,
+    newId,
+    sealing: connections.sealing,
+    agents: agentNamesOf(config),
+    urlProblem: (url, agent) => connections.urlProblem(url, agent, config.agents),
+  }
 }
 
 export const listChannels: Handler<'listChannels'> = async ({ services, principal }) => {

@@ -2,6 +2,7 @@
 import type { SessionRow } from '@cairn/log'
 import { AppError, type Config, SESSION_STATUSES } from '@cairn/protocol'
 import {
+  agentNamesOf,
   archiveSession as archive,
   budgetOf,
   createSession as create,
@@ -19,11 +20,8 @@ import { markPinned, putPinsFirst } from './pinned-sessions.ts'
 import { filtersOf } from './session-filters.ts'
 import { shapedSessions, shownNodes, shownSession, shownSessions } from './session-view.ts'
 
-/** The available agents: those of the configuration, and always the default one. */
-export const agentNames = async (services: Services, of: { org_id: string }): Promise<string[]> => {
-  const { config } = await configOf(services, of)
-  return [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])]
-}
+export const agentNames = async (services: Services, of: { org_id: string }): Promise<string[]> =>
+  agentNamesOf((await configOf(services, of)).config)
 
 export const createSession: Handler<'createSession'> = async ({ services, principal, body }) => {
   const { config } = await configOf(services, principal)

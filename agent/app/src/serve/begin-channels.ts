@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Mount } from '@cairn/api'
 import { type ChannelsOptions, followPageSecrets, startChannels, wait } from '@cairn/channels'
-import type { LogStore, UserRow } from '@cairn/log'
-import { DEFAULT_AGENT } from '@cairn/sessions'
+import type { UserRow } from '@cairn/log'
+import type { OrgConfigs } from '../settings/org-configs.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 export async function beginChannels(
@@ -16,10 +16,15 @@ export async function beginChannels(
     sealing,
     guardedFetch,
     learnSecrets,
+    store,
+    admin,
+    orgs,
   }: Pick<ServiceOptions, 'role' | 'config' | 'env' | 'workspacesDir'> &
-    Pick<ChannelsOptions, 'sealing' | 'guardedFetch' | 'learnSecrets'>,
-  store: LogStore,
-  admin: UserRow,
+    Pick<ChannelsOptions, 'sealing' | 'guardedFetch' | 'learnSecrets' | 'store'> & {
+      admin: UserRow
+      /** The agents and models that channels use, as they are now. */
+      orgs: Pick<OrgConfigs, 'of'>
+    },
   report: ChannelsOptions['report'],
   parts: AsyncDisposableStack,
 ): Promise<Mount[]> {
@@ -37,9 +42,9 @@ export async function beginChannels(
     sealing,
     guardedFetch,
     learnSecrets,
+    configOf: async orgId => (await orgs.of(orgId)).config,
     org_id: admin.org_id,
     created_by: admin.id,
-    agents: [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])],
     holder: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
     now: Date.now,
     newId: randomUUID,

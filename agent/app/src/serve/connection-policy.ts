@@ -10,23 +10,24 @@ import { createSealing, DEFAULT_AGENT, type Sealing } from '@cairn/sessions'
 
 export type ConnectionPolicy = {
   sealing: Sealing
-  urlProblem: (url: string, agent: string | undefined) => string | null
-  guardedFetch: (agent: string) => ReturnType<typeof guardedFetch>
+  /** `agents`: those of the organisation, as are those of `guardedFetch`. */
+  urlProblem: (url: string, agent: string | undefined, agents: Agents) => string | null
+  guardedFetch: (agent: string, agents: Agents) => ReturnType<typeof guardedFetch>
 }
+type Agents = Config['agents']
 
 /** Throws if CAIRN_SECRETS_KEY is not a valid key. */
 export function connectionPolicy(
-  { agents }: Config,
   env: Readonly<Record<string, string | undefined>>,
   dataDir: string,
 ): ConnectionPolicy {
-  const egressOf = (agent = DEFAULT_AGENT): GovernanceConfig['egress'] =>
+  const egressOf = (agents: Agents, agent = DEFAULT_AGENT): GovernanceConfig['egress'] =>
     (agents[agent] ?? AgentConfig.parse({})).governance.egress
   return {
     sealing: createSealing({ file: join(dataDir, 'secrets.key'), key: env['CAIRN_SECRETS_KEY'] }),
-    guardedFetch: agent => guardedFetch(egressOf(agent)),
-    urlProblem(url, agent) {
-      const egress = egressOf(agent)
+    guardedFetch: (agent, agents) => guardedFetch(egressOf(agents, agent)),
+    urlProblem(url, agent, agents) {
+      const egress = egressOf(agents, agent)
       const parsed = new URL(url)
       if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress, portOf(parsed)))
         return 'must be an https URL, or the URL of a host in egress.internal'

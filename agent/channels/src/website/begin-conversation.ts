@@ -63,7 +63,7 @@ export async function conversationOf(
     language: told?.language ?? null,
   })
   if ((await store.sessions.get(session_id)) === null)
-    await createSession({ ...deps, newId: () => session_id }, deps.agents, {
+    await createSession({ ...deps, newId: () => session_id }, [connection.agent], {
       agent: connection.agent,
       channel: 'website',
       principal: accountOf(connection),

@@ -67,7 +67,7 @@ const start = () =>
     env,
     org_id: org.id,
     created_by: ann.id,
-    agents: ['greeter'],
+    configOf: () => Promise.resolve(config),
     holder: randomUUID(),
     workspacesDir: join(dir, 'workspaces'),
     random: Math.random,

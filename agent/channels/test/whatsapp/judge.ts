@@ -165,7 +165,7 @@ const channels = await startChannels({
   env: { T: fake.TOKEN, S: fake.APP_SECRET, V: fake.VERIFY_TOKEN },
   org_id: org.id,
   created_by: ann.id,
-  agents: ['greeter'],
+  configOf: () => Promise.resolve(config),
   holder: randomUUID(),
   workspacesDir: join(dir, 'workspaces'),
   random: Math.random,
