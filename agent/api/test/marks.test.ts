@@ -152,3 +152,21 @@ test('a listing that asks for it has the pinned sessions first, once, and marks 
   expect((await page('pins=first', admin)).ids.flat()).not.toContain(true)
   expect((await page('pins=first')).ids.flat()).not.toContain(foreign)
 })
+
+/** Promise 4.25: A preference belongs to one person. */
+test('a person switches single-letter keys off for themselves alone, and on again', async () => {
+  const { service, ann, admin } = await begin()
+  await using _ = service
+  const keysOf = async (who: typeof ann) => (await who('GET', '/auth/me')).json.letter_keys
+  expect(await keysOf(ann)).toBe(true)
+  expect((await ann('PATCH', '/auth/preferences', { letter_keys: false })).json).toMatchObject({
+    kind: 'user',
+    letter_keys: false,
+  })
+  expect([await keysOf(ann), await keysOf(admin)]).toEqual([false, true])
+  // An absent key changes nothing.
+  expect((await ann('PATCH', '/auth/preferences', {})).json.letter_keys).toBe(false)
+  expect((await ann('PATCH', '/auth/preferences', { letter_keys: 'no' })).status).toBe(422)
+  expect((await ann('PATCH', '/auth/preferences', { letter_keys: true })).json.letter_keys).toBe(true)
+  expect(await keysOf(ann)).toBe(true)
+})

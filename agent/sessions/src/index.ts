@@ -24,7 +24,8 @@ export { derivedId } from './derived-id.ts'
 export { readFolded } from './read-folded.ts'
 export { createSealing, type Sealing } from './sealing.ts'
 
-// A person's pins and saved views.
+// A person's preferences, pins and saved views.
+export { changePreferences, readPreferences } from './preferences.ts'
 export { listSessionMarks, pinSession, removeView, saveView, unpinSession } from './session-marks.ts'
 
 // New sessions: create, fork, import.

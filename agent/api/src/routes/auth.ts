@@ -1,6 +1,7 @@
 /** Login and logout (contract 5). */
-import { AppError, tooManyRequests } from '@cairn/protocol'
+import { type AnswerOf, AppError, type Principal, tooManyRequests } from '@cairn/protocol'
 import type { UserRow } from '@cairn/log'
+import { changePreferences as change, readPreferences } from '@cairn/sessions'
 import { COOKIE, cookieLine, readCookie } from '../auth/cookies.ts'
 import { issueTokens, refreshLogin, startLogin } from '../auth/logins.ts'
 import { checkPassword, hashPassword } from '../auth/passwords.ts'
@@ -140,7 +141,14 @@ export const setPassword: Handler<'setPassword'> = async ({
   return undefined
 }
 
-export const me: Handler<'me'> = async ({ services, principal }) =>
+export const me: Handler<'me'> = ({ services, principal }) => viewOf(services, principal)
+
+export const changePreferences: Handler<'changePreferences'> = async ({ services, principal, body }) => {
+  await change(services, body, principal)
+  return viewOf(services, principal)
+}
+
+const viewOf = async (services: Services, principal: Principal): Promise<AnswerOf<'me'>> =>
   principal.kind === 'user'
     ? {
         kind: 'user',
@@ -150,6 +158,7 @@ export const me: Handler<'me'> = async ({ services, principal }) =>
         email: principal.email,
         admin: principal.admin,
         has_password: ((await services.store.accounts.getUser(principal.id))?.password_hash ?? null) !== null,
+        ...(await readPreferences(services, principal)),
       }
     : {
         kind: 'service_account',

@@ -2,7 +2,7 @@ import type { Handlers } from '../handler.ts'
 import { about } from './about.ts'
 import * as admin from './admin.ts'
 import { getArtifact, listArtifacts } from './artifacts.ts'
-import { login, logout, me, refresh, setPassword } from './auth.ts'
+import { changePreferences, login, logout, me, refresh, setPassword } from './auth.ts'
 import { pollEvents, streamEvents } from './events.ts'
 import * as inbox from './inbox.ts'
 import { forkSession } from './fork.ts'
@@ -104,6 +104,7 @@ export const HANDLERS: Handlers = {
   refresh,
   logout,
   me,
+  changePreferences,
   setPassword,
   about,
   ...admin,

@@ -10,6 +10,10 @@ export const PrincipalView = z
     email: z.string().nullable(),
     admin: z.boolean(),
     has_password: z.boolean().optional().describe('for users only'),
+    letter_keys: z
+      .boolean()
+      .optional()
+      .describe('for users only; false: they switched single-letter keys off'),
   })
   .meta({ id: 'Principal' })
 

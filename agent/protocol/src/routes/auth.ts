@@ -58,6 +58,21 @@ export const AUTH_ROUTES = {
     status: 200,
     answer: PrincipalView,
   },
+  changePreferences: {
+    method: 'PATCH',
+    path: '/auth/preferences',
+    summary: 'Change your preferences for the web UI; absent keys stay as they are',
+    access: 'user',
+    alias: false,
+    body: z.strictObject({
+      letter_keys: z
+        .boolean()
+        .optional()
+        .describe('whether single letters, digits and signs are keys of the page; true by default'),
+    }),
+    status: 200,
+    answer: PrincipalView,
+  },
   setPassword: {
     method: 'POST',
     path: '/auth/password',

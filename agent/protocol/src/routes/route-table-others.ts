@@ -55,6 +55,7 @@ export const OTHERS = {
   unreadInboxItem: 'POST /inbox/{item_id}/unread user',
   snoozeInboxItem: 'POST /inbox/{item_id}/snooze user',
   unsnoozeInboxItem: 'DELETE /inbox/{item_id}/snooze user',
+  changePreferences: 'PATCH /auth/preferences user',
   setPassword: 'POST /auth/password user silent',
   search: 'GET /search',
   streamSessions: 'GET /sessions/stream silent',

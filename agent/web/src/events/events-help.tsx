@@ -1,5 +1,6 @@
 /** The keyboard help of the EVENTS tab. */
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import '../ui/keys-list.css'
 import { EVENT_KEYS, eventsWords } from '../words/events.ts'
 import { generalWords } from '../words/general.ts'
 

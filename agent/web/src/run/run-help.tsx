@@ -2,6 +2,7 @@
 import { Button, Heading } from 'react-aria-components'
 import { ModalDialog } from '../ui/modal.tsx'
 import { generalWords } from '../words/general.ts'
+import '../ui/keys-list.css'
 import { runWords } from '../words/run.ts'
 
 // React.lazy needs a default export.

@@ -3,7 +3,7 @@
  */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import type { RefObject } from 'react'
+import { lazy, type RefObject } from 'react'
 import { client } from '../api.ts'
 import { noteIn } from '../login/was-in.ts'
 import { meQuery } from '../queries.ts'
@@ -15,12 +15,15 @@ import { sayError } from '../ui/toasts.tsx'
 import { nextTheme, themeName } from '../ui/theme.tsx'
 import { PasswordDialog } from '../password/password-dialog.tsx'
 import { LinkedAccountsDialog } from './linked-accounts-dialog.tsx'
-import type { NavPage } from './nav-pages.ts'
+import { type NavPage, pagesFor } from './nav-pages.ts'
 import { accountWords } from '../words/account.ts'
+
+const KeysDialog = lazy(() => import('./keys-dialog.tsx'))
 
 const ADMINISTRATION: MenuEntry = { id: 'admin', text: accountWords.menu.admin, testId: 'open-admin' }
 const ENTRIES: readonly MenuEntry[] = [
   { id: 'notices', text: accountWords.menu.notices, testId: 'open-notices' },
+  { id: 'keys', text: accountWords.menu.keys, testId: 'open-keys' },
   { id: 'links', text: accountWords.menu.links, testId: 'open-links' },
   { id: 'password', text: accountWords.menu.password },
   { id: 'logout', text: accountWords.menu.logout, testId: 'logout' },
@@ -55,6 +58,8 @@ export default function AccountEntries({ pages = [], button, onDone }: Props) {
     onDone()
     if (id === 'password') showDialog(close => <PasswordDialog onDone={close} />)
     else if (id === 'links') showDialog(close => <LinkedAccountsDialog onDone={close} />)
+    else if (id === 'keys')
+      showDialog(close => <KeysDialog pages={pagesFor(me?.admin === true)} onClose={close} />)
     else if (id === 'theme') nextTheme()
     else if (id === 'logout') logout.mutate()
     else

@@ -25,8 +25,5 @@ export function AccountMenu() {
 }
 
 /** The first letters of the first and the last word. */
-function initialsOf(name: string): string {
-  const words = name.split(/\s+/).filter(Boolean)
-  const letters = words.length > 1 ? [words[0], words.at(-1)] : words
-  return letters.map(word => (word?.[0] ?? '').toUpperCase()).join('') || '·'
-}
+const initialsOf = (name: string): string =>
+  (name.match(/^\S|(?<=\s)\S(?=\S*$)/gu)?.join('') ?? '·').toUpperCase()

@@ -86,6 +86,8 @@ export function AppShell() {
         {opened === 'connect' && <ConnectModel onClose={close} />}
         <DialogHost key={path} />
       </Suspense>
+      {/* Loading it must not hide the open dialog that switches the keys off. */}
+      <Suspense fallback={null}>{me?.letter_keys === false && <NoLetterKeys />}</Suspense>
     </div>
   )
 }
@@ -130,6 +132,7 @@ const SidebarTop = ({ onSearch }: { onSearch: () => void }) => (
 const Palette = lazy(() => import('./palette.tsx'))
 const KeysDialog = lazy(() => import('./keys-dialog.tsx'))
 const ConnectModel = lazy(() => import('../home/connect-model.tsx'))
+const NoLetterKeys = lazy(() => import('./no-letter-keys.tsx'))
 const SandboxNote = lazy(() => import('./sandbox-note.tsx'))
 
 /** Reads the inbox lists again on each change in the stream. */

@@ -3,6 +3,7 @@
 export const accountWords = {
   menu: {
     theme: 'Theme',
+    keys: 'Keys…',
     admin: 'Administration',
     notices: 'Notifications…',
     links: 'Linked accounts…',

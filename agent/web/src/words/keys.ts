@@ -9,6 +9,9 @@ type KeyArea = { title: string; at: RegExp; rows: readonly KeyRow[] }
 export const keysWords = {
   title: 'Keys',
   go: 'G',
+  letterKeys: 'Single-letter keys',
+  letterKeysNote: 'Letters, digits and signs act as keys while no field has the focus.',
+  letterKeysOff: 'Off: only the keys below work. The palette has every action.',
   everywhere: 'Everywhere',
   everywhereRows: [
     [['Ctrl', 'K'], 'Search and commands'],
@@ -16,6 +19,15 @@ export const keysWords = {
     [['['], 'Fold the navigation'],
     [['?'], 'Keys'],
   ] satisfies KeyRow[],
+}
+
+const isCharacter = (key: string): boolean => /^(?:[!-~−]|1…9)$/.test(key)
+
+/** What is left of a row without single-letter keys; null: nothing. */
+export function withoutLetters([keys, text]: KeyRow): KeyRow | null {
+  if (keys.includes('Ctrl') || !keys.some(isCharacter)) return [keys, text]
+  const left = keys.filter(key => !isCharacter(key) && key !== 'Shift')
+  return left.length === 0 ? null : [left, text]
 }
 
 export const KEY_AREAS: readonly KeyArea[] = [

@@ -80,6 +80,10 @@ class Operations:
         """Change a connection that was created here: replaces all settings, but only the given secrets."""
         return cast("t.ChannelDetail", self._call("PATCH", "/admin/channels/{channel_id}", False, {"channel_id": channel_id}, None, body))
 
+    def change_preferences(self, **body: Unpack[t.ChangePreferencesBody]) -> t.Principal:
+        """Change your preferences for the web UI; absent keys stay as they are."""
+        return cast("t.Principal", self._call("PATCH", "/auth/preferences", False, {}, None, body))
+
     def change_schedule(self, schedule_id: str, **body: Unpack[t.ChangeScheduleBody]) -> t.Schedule:
         """Change a schedule that has not ended; the next time is computed from now."""
         return cast("t.Schedule", self._call("PATCH", "/schedules/{schedule_id}", True, {"schedule_id": schedule_id}, None, body))
@@ -747,6 +751,10 @@ class AsyncOperations:
     async def change_channel(self, channel_id: str, **body: Unpack[t.ChangeChannelBody]) -> t.ChannelDetail:
         """Change a connection that was created here: replaces all settings, but only the given secrets."""
         return cast("t.ChannelDetail", await self._call("PATCH", "/admin/channels/{channel_id}", False, {"channel_id": channel_id}, None, body))
+
+    async def change_preferences(self, **body: Unpack[t.ChangePreferencesBody]) -> t.Principal:
+        """Change your preferences for the web UI; absent keys stay as they are."""
+        return cast("t.Principal", await self._call("PATCH", "/auth/preferences", False, {}, None, body))
 
     async def change_schedule(self, schedule_id: str, **body: Unpack[t.ChangeScheduleBody]) -> t.Schedule:
         """Change a schedule that has not ended; the next time is computed from now."""

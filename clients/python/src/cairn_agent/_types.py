@@ -409,6 +409,8 @@ class Principal(TypedDict):
     admin: bool
     has_password: NotRequired[bool]
     """for users only"""
+    letter_keys: NotRequired[bool]
+    """for users only; false: they switched single-letter keys off"""
 
 
 class ProblemErrorsItem(TypedDict):
@@ -3309,6 +3311,11 @@ class ChangeChannelBody(TypedDict):
     """as in cairn.yaml, with `platform`, without the names of secrets"""
     secrets: NotRequired[Dict[str, str]]
     """write-only, by the keys of the form of the platform"""
+
+
+class ChangePreferencesBody(TypedDict):
+    letter_keys: NotRequired[bool]
+    """whether single letters, digits and signs are keys of the page; true by default"""
 
 
 class ChangeScheduleBody(TypedDict):

@@ -1,16 +1,16 @@
 /**
  * Marks: what one person set aside for themselves. A snoozed or unread inbox item, a pinned session, a saved
- * view of the sessions. Times are epoch milliseconds.
+ * view of the sessions, a preference that is not the default. Times are epoch milliseconds.
  */
 import { createAsking, onBothStores } from '../../engine/named-sql.ts'
 import type { AskNamed } from '../../engine/resource.ts'
 import { MARK_SQL, type MarkStatement } from './sql.ts'
 
-export type MarkKind = 'item' | 'pin' | 'view'
+export type MarkKind = 'item' | 'pin' | 'view' | 'preference'
 export type MarkOwner = { org_id: string; user_id: string }
 export type MarkRow = {
   kind: MarkKind
-  /** An inbox item, a session, or the id of a view. */
+  /** An inbox item, a session, the id of a view, or the name of a preference. */
   about: string
   /** JSON. */
   content: string
