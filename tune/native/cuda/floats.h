@@ -50,6 +50,19 @@ __device__ inline void store_pack(void* data, Dtype dtype, int64_t at, const flo
       make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
 }
 
+// A pack of elements, or one. Returns their number.
+__device__ inline int load_some(
+    const void* data, Dtype dtype, int64_t at, bool is_pack, float (&out)[kPack]) {
+  if (is_pack) load_pack(data, dtype, at, out);
+  else out[0] = load_float(data, dtype, at);
+  return is_pack ? kPack : 1;
+}
+__device__ inline void store_some(
+    void* data, Dtype dtype, int64_t at, bool is_pack, const float (&values)[kPack]) {
+  if (is_pack) store_pack(data, dtype, at, values);
+  else store_float(data, dtype, at, values[0]);
+}
+
 // The first element of this thread, and the stride to its next, if threads take elements in turn.
 __device__ inline int64_t first_of_thread() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline int64_t threads_of_grid() { return int64_t(gridDim.x) * blockDim.x; }

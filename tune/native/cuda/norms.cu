@@ -21,17 +21,6 @@ __device__ void over_columns(int64_t columns, Body body) {
     for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) body(i, false);
 }
 
-// Values of a row from column i on: a pack, or one.
-__device__ int load_some(const void* data, Dtype dtype, int64_t at, bool is_pack, float (&out)[kPack]) {
-  if (is_pack) load_pack(data, dtype, at, out);
-  else out[0] = load_float(data, dtype, at);
-  return is_pack ? kPack : 1;
-}
-__device__ void store_some(void* data, Dtype dtype, int64_t at, bool is_pack, const float (&values)[kPack]) {
-  if (is_pack) store_pack(data, dtype, at, values);
-  else store_float(data, dtype, at, values[0]);
-}
-
 }  // namespace
 
 extern "C" __global__ void rms_norm(const __grid_constant__ RmsNorm p) {

@@ -104,15 +104,19 @@ test("an error in a kernel's data has the names and shapes of its step", async (
 
 test('rejects an op without a launcher by name before anything runs', () => {
   const program = oneStep(
-    'row_norms',
+    'paged_write',
     [
-      [bf16, 4, 4],
-      [f32, 4],
+      [bf16, 16, 4],
+      [bf16, 16, 4],
+      [f32, 3, 4],
+      [f32, 3, 4],
+      [i32, 3],
+      [bf16, 16, 4],
+      [bf16, 16, 4],
     ],
-    [1],
-    [0, -1, -1, 1],
+    [16, bf16],
   )
-  expect(() => engine.compile(program)).toThrow('[row_norms] has no kernel for a card')
+  expect(() => engine.compile(program)).toThrow('[paged_write] has no kernel for a card')
 })
 
 test('rejects buffers that are too small and buffers of a closed engine', async () => {

@@ -21,6 +21,8 @@ export function* adapters(dtype: Dtype): Generator<Case> {
     [33, 31, 0],
     [5, 130, 3],
     [40, 64, 16],
+    // One row, a width beyond a block's threads, and a rank beyond those that a block keeps.
+    [1, 300, 70],
   ] as const) {
     const weight = noise(dtype, [rows, columns], 72)
     const pair = rank > 0 ? { a: noise(dtype, [rank, columns], 73), b: noise(dtype, [rows, rank], 74) } : {}
@@ -44,6 +46,9 @@ export function* adapters(dtype: Dtype): Generator<Case> {
   for (const [rows, columns, isPlain] of [
     [33, 31, true],
     [17, 200, false],
+    [1, 8, false],
+    // Several blocks of rows and of columns, and several spans of a gradient.
+    [150, 1040, true],
   ] as const) {
     const x = noise(dtype, [rows, columns], 75, 2)
     const added = isPlain

@@ -4,7 +4,7 @@
  */
 import { byteLength, countElements, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
-import { COPY, packedPositions, ropeTables } from '@cairn-tune/models'
+import { COPY, MAGNITUDE, packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
 import { configOfShape, readConfig, type Recipe, type ShapeName } from '@cairn-tune/train'
 import { RANDOM, gradientOf, recordMicroStep } from '@cairn-tune/train/record-step'
@@ -32,6 +32,7 @@ export type LoraStepOptions = {
   /** Rows of `tokens` / rows tokens, each one document. */ rows?: number
   /** Uses the whole vocabulary of the shape instead of a share. */ isWhole?: boolean
   /** Format of activations. Defaults to bf16. */ compute?: 'bf16' | 'f32'
+  isDora?: boolean
 }
 
 /** The vocabulary is reduced in proportion to the layers, so that the head keeps its share of the time. */
@@ -45,6 +46,7 @@ export async function prepareLoraStep(
     rows = 1,
     isWhole = false,
     compute = 'bf16',
+    isDora = false,
   }: LoraStepOptions,
 ): Promise<LoraStep> {
   const whole = configOfShape(shape)
@@ -59,6 +61,7 @@ export async function prepareLoraStep(
       '--dataset=none',
       `--recipe=${recipe}`,
       `--compute_dtype=${compute}`,
+      `--use_dora=${isDora}`,
       `--per_device_train_batch_size=${rows}`,
       `--max_seq_length=${tokens / rows}`,
     ],
@@ -91,7 +94,7 @@ export async function prepareLoraStep(
   for (const [name, table] of Object.entries(ropeTables(model, tokens / rows))) put(name, table)
   put(RANDOM, Int32Array.of(1, 0, 0))
 
-  // The engine quantises the weights from small noise, written once. Norms are one.
+  // The engine quantises the weights from small noise, written once. Norms and magnitudes are one.
   const trained = micro.trained.map(({ name, shape }) =>
     micro.copies
       ? { name: COPY + name, shape, dtype: 'bf16' as const }
@@ -100,7 +103,7 @@ export async function prepareLoraStep(
   const tensors = [...micro.base, ...trained].map(tensor => ({
     ...tensor,
     count: countElements(tensor.shape),
-    isNorm: tensor.name.includes('norm'),
+    isNorm: tensor.name.includes('norm') || tensor.name.endsWith(MAGNITUDE),
   }))
   const maxCount = (isNorm: boolean) =>
     Math.max(0, ...tensors.flatMap(one => (one.isNorm === isNorm ? one.count : [])))
