@@ -1,4 +1,4 @@
-// Elementwise ops: add, accumulate, scale, cast, dropout.
+// Elementwise ops: add, accumulate, scale, softcap, cast, dropout.
 #include "elementwise.h"
 
 #include "draw.h"
@@ -34,6 +34,11 @@ extern "C" __global__ void add(const __grid_constant__ Elementwise p) {
 extern "C" __global__ void scale(const __grid_constant__ Elementwise p) {
   const float factor = *p.factor;
   map_elements(p, [factor](float a, float) { return a * factor; });
+}
+
+extern "C" __global__ void softcap(const __grid_constant__ Elementwise p) {
+  const float cap = p.cap;
+  map_elements(p, [cap](float a, float) { return cap * tanhf(a / cap); });
 }
 
 extern "C" __global__ void cast(const __grid_constant__ Elementwise p) {

@@ -6,13 +6,14 @@
 
 namespace cairn::cuda {
 
-// y[i] = combine(a[i], b[i]); `factor` is for scale.
+// y[i] = combine(a[i], b[i]); `factor` is for scale, `cap` for softcap.
 struct Elementwise {
   const void* a;
   const void* b;
   void* y;
   const float* factor;
   int64_t count;
+  float cap;
   Dtype a_dtype, b_dtype, y_dtype;
 };
 

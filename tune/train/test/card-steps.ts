@@ -41,7 +41,7 @@ export function gapOf(own: StepResult, other: StepResult): { loss: number; gradi
  * follows from one of them differs by a step of the format: two instruction sets of the CPU are as far apart.
  * Whether a rounding is right is tested op by op.
  */
-const FIGURES = {
+export const FIGURES = {
   exact: { loss: 1e-5, gradients: 2e-3 },
   bf16: { loss: 5e-5, gradients: 1e-2 },
   fp8: { loss: 2e-4, gradients: 1e-1 },

@@ -1,19 +1,28 @@
 /**
- * Whole training steps with DoRA on the emulated card beside the processor's. `npm run test:cuda` runs every
- * variant.
+ * Whole training steps on the emulated card beside the processor's: DoRA by its gradients, preferences by
+ * the loss and the norm of the gradient of two steps. `npm run test:cuda` runs every variant.
  */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
 import { createCudaEngine, createEngine, findNvcc, nvccCandidates } from '@cairn-tune/native'
 import { everyNth } from '@cairn-tune/ops/test/sample'
-import { figureOf, gapOf, stepOf } from './card-steps.ts'
+import { FIGURES, figureOf, gapOf, stepOf } from './card-steps.ts'
+import { createBench, type Bench } from './run.ts'
 
-/** Promise T1.2: DoRA on a card trains as on the processor. */
+/** Promise T1.2: DoRA and preferences on a card train as on the processor. */
 function compareWithProcessor(): void {
+  // Scores of a reference are cached by model, so that each device has the same model in its own folder.
+  let benches: Record<'cuda' | 'cpu', Bench>
   beforeAll(async () => {
+    benches = { cuda: await createBench(), cpu: await createBench() }
     vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
   }, 600_000)
-  afterAll(() => void vi.unstubAllEnvs())
+  afterAll(() => {
+    for (const bench of Object.values(benches)) bench.remove()
+    vi.unstubAllEnvs()
+  })
 
   test.each(everyNth(3, DORA))(
     'gradients of DoRA, $recipe in $compute',
@@ -29,6 +38,42 @@ function compareWithProcessor(): void {
     },
     600_000,
   )
+
+  test.each(everyNth(2, PREFERENCES))(
+    'two steps of $method, $loss_type',
+    async settings => {
+      const dataset = join(benches.cpu.directory, `${settings.method}.jsonl`)
+      writeFileSync(
+        dataset,
+        rowsOf(settings.method)
+          .map(row => `${JSON.stringify(row)}\n`)
+          .join(''),
+      )
+      const [own, other] = [await run('cuda'), await run('cpu')]
+      expect(own.metrics).toHaveLength(2)
+      for (const [i, { loss, grad_norm: norm, rewards_margin: margin = 0 }] of own.metrics.entries()) {
+        const there = other.metrics[i]
+        expect(Math.abs(loss / (there?.loss ?? NaN) - 1)).toBeLessThanOrEqual(FIGURES.exact.loss)
+        expect(Math.abs(norm / (there?.grad_norm ?? NaN) - 1)).toBeLessThanOrEqual(FIGURES.exact.gradients)
+        expect(margin).toBeCloseTo(there?.rewards_margin ?? 0, 5)
+      }
+
+      async function run(device: 'cuda' | 'cpu') {
+        return await benches[device].run({
+          ...settings,
+          dataset,
+          device,
+          compute_dtype: 'f32',
+          gradient_accumulation_steps: 1,
+          per_device_train_batch_size: 4,
+          max_steps: 2,
+          learning_rate: 0.01,
+          threads: 1,
+        })
+      }
+    },
+    600_000,
+  )
 }
 
 const DORA = [
@@ -36,6 +81,21 @@ const DORA = [
   { recipe: 'bf16', compute: 'bf16' },
   { recipe: 'qbnb', compute: 'bf16' },
 ] as const
+
+const PREFERENCES = [
+  { method: 'dpo', loss_type: 'sigmoid' },
+  { method: 'dpo', loss_type: 'ipo' },
+  { method: 'kto', loss_type: undefined },
+  { method: 'orpo', loss_type: undefined },
+] as const
+
+const rowsOf = (method: string) =>
+  Array.from({ length: 8 }, (_, i) => {
+    const [prompt, chosen, rejected] = [`${i} is `, 'abcdefgh'.slice(i % 4), 'zyxwvu'.slice(i % 3)]
+    return method === 'kto'
+      ? { prompt, completion: chosen, label: i % 2 === 0 }
+      : { prompt, chosen, rejected }
+  })
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
   describe('on the emulated card', compareWithProcessor)
