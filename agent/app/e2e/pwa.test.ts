@@ -89,7 +89,7 @@ async function startPushService() {
 }
 
 /** Replaces the browser's own push service, with a subscription that has real keys. */
-const subscribeAt = (url: string): string => `{
+const subscribeAt = (endpoint: string): string => `{
   let subscription = null
   const base64url = bytes => btoa(String.fromCharCode(...new Uint8Array(bytes)))
     .replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
@@ -102,22 +102,16 @@ const subscribeAt = (url: string): string => `{
       p256dh: base64url(await crypto.subtle.exportKey('raw', pair.publicKey)),
       auth: base64url(crypto.getRandomValues(new Uint8Array(16))),
     }
-    const endpoint = '${url}/browser'
+    const endpoint = '${endpoint}'
     subscription = { endpoint, toJSON: () => ({ endpoint, keys }), unsubscribe: async () => { subscription = null } }
     return subscription
   }
 }`
 
-/** Promise 4.19: Web Push is off until a person turns it on, and ends with their logout. */
-test('a person turns push on, is notified of a question, opens its item, and turns push off', async () => {
-  const pushService = await startPushService()
-  const notices = { egress: { internal: ['127.0.0.1'] } }
-  const server = await startService(makePlace({ scenario, config: { notices } }))
-  const { client } = server
-  // The headless shell has no notifications.
-  const { page, troubles } = await openPage(await openBrowser(CHROMIUM), { hasWorker: true })
+/** Turns push on in the settings of notifications. */
+async function turnPushOn(page: Page, server: Awaited<ReturnType<typeof startService>>, endpoint: string) {
   await page.context().grantPermissions(['notifications'], { origin: server.url })
-  await page.addInitScript(subscribeAt(pushService.url))
+  await page.addInitScript(subscribeAt(endpoint))
   await page.goto(server.loginUrl)
   await by(page, 'home').waitFor()
   await untilControlled(page)
@@ -128,6 +122,17 @@ test('a person turns push on, is notified of a question, opens its item, and tur
   await by(page, 'push-toggle').focus()
   await page.keyboard.press('Enter')
   await by(page, 'push-state').getByText('This browser notifies you').waitFor()
+}
+
+/** Promise 4.19: Web Push is off until a person turns it on, and ends with their logout. */
+test('a person turns push on, is notified of a question, opens its item, and turns push off', async () => {
+  const pushService = await startPushService()
+  const notices = { egress: { internal: ['127.0.0.1'] } }
+  const server = await startService(makePlace({ scenario, config: { notices } }))
+  const { client } = server
+  // The headless shell has no notifications.
+  const { page, troubles } = await openPage(await openBrowser(CHROMIUM), { hasWorker: true })
+  await turnPushOn(page, server, `${pushService.url}/browser`)
   await takePictures(page, 'notices-push')
   await by(page, 'test-push').click()
   await expect.poll(() => pushService.received, POLL).toEqual(['/browser'])
@@ -160,4 +165,42 @@ test('a person turns push on, is notified of a question, opens its item, and tur
   await page.waitForURL('**/login')
   expect((await client.call('getNotices')).push).toEqual([])
   expect(troubles).toEqual([])
+})
+
+test('a subscription that the browser replaced is renewed at the server, for its own person only', async () => {
+  const pushService = await startPushService()
+  const notices = { egress: { internal: ['127.0.0.1'] } }
+  const server = await startService(makePlace({ scenario, config: { notices } }))
+  const { client } = server
+  const { page } = await openPage(await openBrowser(CHROMIUM), { hasWorker: true })
+  const first = `${pushService.url}/browser`
+  await turnPushOn(page, server, first)
+  const idsOf = async () => (await client.call('getNotices')).push.map(({ id }) => id)
+  const [before] = await idsOf()
+
+  const [worker] = page.context().serviceWorkers()
+  await worker!.evaluate(`(() => ${subscribeAt(`${pushService.url}/renewed`)})()`)
+  /** What the browser does when it has ended this subscription. */
+  const endSubscription = (oldSubscription: { endpoint: string } | null) =>
+    worker!.evaluate(`(async () => {
+      const event = new Event('pushsubscriptionchange')
+      event.oldSubscription = ${JSON.stringify(oldSubscription)}
+      let done
+      event.waitUntil = given => (done = given)
+      dispatchEvent(event)
+      await done
+    })()`)
+  await endSubscription({ endpoint: `${pushService.url}/of-another-person` })
+  expect(await idsOf()).toEqual([before])
+  await endSubscription({ endpoint: first })
+  const renewed = await idsOf()
+  expect(renewed).toHaveLength(1)
+  expect(renewed).not.toEqual([before])
+  await by(page, 'test-push').click()
+  await expect.poll(() => pushService.received, POLL).toEqual(['/renewed'])
+
+  // Some browsers do not name the subscription that ended.
+  await client.call('unsubscribePush', { params: { browser_id: renewed[0] ?? '' } })
+  await endSubscription(null)
+  expect(await idsOf()).toEqual([])
 })

@@ -1,6 +1,7 @@
 /**
- * The service worker: it keeps the files of the page, shows an offline page without a network, and shows push
- * messages. It never stores an answer of the API, and never a page that a login was needed for.
+ * The service worker: it keeps the files of the page, shows an offline page without a network, shows push
+ * messages, and renews the push subscription that the browser replaced. It never stores an answer of the API,
+ * and never a page that a login was needed for.
  *
  * It stands alone: an import would make it a module of several files. The types are the part of
  * ServiceWorkerGlobalScope that it uses, because that library contradicts the one of pages.
@@ -8,6 +9,7 @@
 type Extendable = Event & { waitUntil(done: Promise<unknown>): void }
 type FetchLike = Extendable & { request: Request; respondWith(response: Promise<Response>): void }
 type PushLike = Extendable & { data: { json(): unknown } | null }
+type ChangeLike = Extendable & { oldSubscription?: PushSubscription | null }
 type ClickLike = Extendable & { notification: Notification }
 type Page = { url: string; focus(): Promise<unknown>; navigate(url: string): Promise<unknown> }
 type Scope = {
@@ -26,6 +28,7 @@ const OFFLINE = '/offline.html'
 /** Files without a hash in their names. They are asked for again whenever there is a network. */
 const SHELL = [
   OFFLINE,
+  '/offline.css',
   '/offline.js',
   '/icon.svg',
   '/icon-waiting.svg',
@@ -133,10 +136,58 @@ async function open({ notification }: ClickLike): Promise<void> {
   }
 }
 
+/** Asks the API with the cookie of the person, whose login is renewed once. */
+async function ask(method: string, path: string, body?: object): Promise<unknown> {
+  const send = (verb: string, to: string, content?: object) =>
+    fetch(`/v1${to}`, {
+      method: verb,
+      headers: { 'x-cairn-csrf': '1', ...(content !== undefined && { 'content-type': 'application/json' }) },
+      ...(content !== undefined && { body: JSON.stringify(content) }),
+    })
+  let response = await send(method, path, body)
+  if (response.status === 401 && (await send('POST', '/auth/refresh', {})).ok)
+    response = await send(method, path, body)
+  if (!response.ok) throw new Error(`${method} /v1${path} returned ${response.status}`)
+  return response.status === 204 ? null : response.json()
+}
+
+/** As the server computes it, and notifications/push-browser.ts, which this file cannot import. */
+async function idOfEndpoint(endpoint: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(endpoint))
+  return [...new Uint8Array(digest)]
+    .map(byte => byte.toString(16).padStart(2, '0'))
+    .join('')
+    .slice(0, 32)
+}
+
+/**
+ * The browser ended its subscription. Another one takes its place, but only for a person who turned push on:
+ * another user may be logged in by now. Browsers that name no old subscription get one if the person
+ * receives push anywhere.
+ */
+async function renewSubscription({ oldSubscription: old }: ChangeLike): Promise<void> {
+  const { push } = (await ask('GET', '/notices')) as { push: { id: string }[] }
+  const id = old ? await idOfEndpoint(old.endpoint) : null
+  if (!push.some(browser => id === null || browser.id === id)) return
+  const { public_key } = (await ask('GET', '/notices/push/key')) as { public_key: string }
+  const subscription = await worker.registration.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: public_key,
+  })
+  const { endpoint, keys = {} } = subscription.toJSON()
+  const { p256dh, auth } = keys
+  // The old one makes room first: a person has a limited number of browsers.
+  if (id !== null) await ask('DELETE', `/notices/push/${id}`)
+  await ask('POST', '/notices/push', { endpoint, keys: { p256dh, auth } })
+}
+
 addEventListener('install', event => (event as Extendable).waitUntil(install()))
 addEventListener('activate', event => (event as Extendable).waitUntil(activate()))
 addEventListener('fetch', event => answer(event as FetchLike))
 addEventListener('push', event => (event as PushLike).waitUntil(show(event as PushLike)))
+addEventListener('pushsubscriptionchange', event =>
+  (event as ChangeLike).waitUntil(renewSubscription(event as ChangeLike)),
+)
 addEventListener('notificationclick', event => (event as ClickLike).waitUntil(open(event as ClickLike)))
 
 // Makes this file a module for the compiler, whose names are its own.
