@@ -35,3 +35,19 @@ test('every grid gives its columns a minimum width of 0', () => {
   // A bare 1fr is as wide as its longest word.
   expect(found(/grid-template[^;]*(?<!minmax\((?:0|[\d.]+rem), )\b1fr[^;]*/g)).toEqual([])
 })
+
+test('a class gets its look from one style sheet', () => {
+  // Sheets load with their pages and stay: a second rule would change a page that was open before.
+  const sheetsOf = new Map<string, Set<string>>()
+  for (const { path, text } of SHEETS) {
+    const always = text.replaceAll(/@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g, '')
+    for (const [, selectors = ''] of always.matchAll(/([^{}]+)\{/g))
+      for (const name of selectors
+        .replaceAll(/\([^()]*\)/g, '()')
+        .split(',')
+        .map(each => each.trim()))
+        if (/^\.[a-z-]+$/.test(name)) sheetsOf.set(name, (sheetsOf.get(name) ?? new Set()).add(path))
+  }
+  expect(sheetsOf.size).toBeGreaterThan(200)
+  expect([...sheetsOf].filter(([, { size }]) => size > 1).map(([name, in_]) => [name, ...in_])).toEqual([])
+})

@@ -45,7 +45,7 @@ const OUTSIDE = `(() => {
 /** The words of tables, chips and buttons that are drawn in two lines. */
 const BROKEN = `(() => {
   const found = []
-  for (const element of document.querySelectorAll('.table :is(th, td), .chip, .badge, .status, .button')) {
+  for (const element of document.querySelectorAll('.table :is(th, td), .chip, .event-chip, .badge, .status, .button')) {
     const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
     for (let node = texts.nextNode(); node; node = texts.nextNode())
       for (const { index, 0: word } of node.data.matchAll(/[^\\s\\u200B-]{2,30}(?![^\\s-])/g)) {

@@ -90,23 +90,23 @@ export function EventsToolbar({
             <ToggleButton
               key={family}
               id={family}
-              className="chip"
+              className="event-chip"
               data-family={family}
               data-testid={`family-${family}`}
             >
               {family}
-              <span className="chip-count numeric">{formatTokens(countOf(index, family))}</span>
+              <span className="event-chip-count numeric">{formatTokens(countOf(index, family))}</span>
             </ToggleButton>
           ))}
         </ToggleButtonGroup>
         <ToggleButton
-          className="chip"
+          className="event-chip"
           isSelected={filter.showsDeltas}
           onChange={showsDeltas => onFilter({ ...filter, showsDeltas })}
           data-testid="show-deltas"
         >
           {eventsWords.showDeltas}
-          <span className="chip-count numeric">{formatTokens(index.deltas)}</span>
+          <span className="event-chip-count numeric">{formatTokens(index.deltas)}</span>
         </ToggleButton>
       </div>
     </div>
