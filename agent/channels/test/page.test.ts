@@ -112,7 +112,8 @@ test('a connection starts once its agent is added, and stops when the agent is r
   })
   bench.setAgents(['newcomer'])
   await expect.poll(row, SOON).toMatchObject({ state: 'live', last_error: null })
-  expect(await say(channels, hook!.id, 'hello')).toBe(200)
+  // The state is written a moment before requests find the connection.
+  await expect.poll(() => say(channels, hook!.id, 'hello'), SOON).toBe(200)
   await expect.poll(() => bench.callback.taken.map(({ text }) => text), SOON).toEqual(['echo: hello'])
   bench.setAgents(['greeter'])
   await expect.poll(row, SOON).toMatchObject({ state: 'broken' })
