@@ -74,8 +74,14 @@ function Failed({ failed }: { failed: Home['failed'] }) {
   )
 }
 
+/** The HTTP status that the error of a provider names. */
+const statusIn = (error: string | null): string | null => /\b[45]\d\d\b/.exec(error ?? '')?.[0] ?? null
+
 function FailedRow({ session, category, error }: Home['failed']['sessions'][number]) {
-  const cause = category === null ? homeSideWords.unknownCause : homeSideWords.causes[category]
+  const cause =
+    category === null
+      ? homeSideWords.unknownCause
+      : homeSideWords.causeWith(homeSideWords.causes[category], statusIn(error))
   return (
     <li className="home-row" data-testid="failed-session" data-session-id={session.id}>
       <Link

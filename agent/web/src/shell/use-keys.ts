@@ -3,7 +3,7 @@
  * lists the keys.
  */
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { TAKES_KEYS } from '../ui/takes-keys.ts'
 import { NAV_PAGES } from './nav-pages.ts'
 
@@ -13,6 +13,9 @@ const OWN_KEYS = `${TAKES_KEYS}, [role="application"]`
 
 /** The page that G and this key open. */
 export const pageOfKey = (key: string, pages: typeof NAV_PAGES) => pages.find(page => page.key === key)?.to
+
+/** When G was pressed, on the clock of events. */
+let pressedG = -Infinity
 
 export function useKeys({
   pages,
@@ -26,18 +29,12 @@ export function useKeys({
   onFold: () => void
 }): void {
   const navigate = useNavigate()
-  const current = useRef({ pages, onNew, onHelp, onFold })
   useEffect(() => {
-    current.current = { pages, onNew, onHelp, onFold }
-  })
-  useEffect(() => {
-    let pressedG = -Infinity
     const listen = (event: KeyboardEvent) => {
       const target = event.target
       // A view with its own keys has handled this one. Listening at the window, this runs last.
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return
       if (target instanceof Element && target.closest(OWN_KEYS) !== null) return
-      const { pages, onNew, onHelp, onFold } = current.current
       const isSecond = event.timeStamp - pressedG < SECOND_KEY_MS
       pressedG = -Infinity
       const to = isSecond ? pageOfKey(event.key.toLowerCase(), pages) : undefined
@@ -51,5 +48,5 @@ export function useKeys({
     }
     window.addEventListener('keydown', listen)
     return () => window.removeEventListener('keydown', listen)
-  }, [navigate])
+  })
 }

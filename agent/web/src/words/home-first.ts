@@ -10,7 +10,7 @@ export const homeFirstWords = {
   tourText: 'Plan, workers, a real browser, an approval and a schedule. Works without a key.',
   connect: 'Connect a model',
   connectTime: '1 min',
-  connectText: 'Name a provider or a local server in cairn.yaml. Until then answers are scripted.',
+  connectText: 'Paste a provider key or name a local server. Until then answers are scripted.',
   files: 'Work on your files',
   filesText: 'Attach files to a task. Risky actions wait for your approval.',
 }

@@ -5,6 +5,7 @@ export const homeSideWords = {
   atLeast: 'at least',
   spendOfDays: (from: string, to: string) => `Spend of the last seven days, ${from} to ${to} a day`,
   failed: 'Failed',
+  causeWith: (cause: string, status: string | null) => (status === null ? cause : `${cause} (${status})`),
   unknownCause: 'Unknown error',
   causes: {
     provider_error: 'Provider error',
