@@ -112,9 +112,13 @@ test('the page lists a mission, shows its verdict, tasks, board and workers live
   await page.waitForURL(`**/missions/${mission_id}`)
   const status = by(page, 'mission-status')
   await expect.poll(() => status.textContent(), POLL).toBe('Active')
-  const verdicts = by(page, 'verdicts').locator('li')
+  const verdicts = by(page, 'verdicts').locator('li[data-result]')
   await expect.poll(() => verdicts.count(), POLL).toBe(1)
   expect(await verdicts.first().textContent()).toContain('Cross the ford, and say how deep it was.')
+  // Beside it the round that runs, and those that are left.
+  await by(page, 'running-round').getByText('Round 2').waitFor()
+  await by(page, 'verdicts').getByText('Rounds 3 to 5').waitFor()
+  await by(page, 'mission-result').getByText('The report says how deep it was').waitFor()
   expect(await by(page, 'budget-bars').textContent()).toContain('of 60 minutes')
   // The result comes first: the graded answer, and what the evaluator says of it.
   await by(page, 'mission-answer').getByText('The ford is by the mill, and 9 m wide.').waitFor()
@@ -123,7 +127,7 @@ test('the page lists a mission, shows its verdict, tasks, board and workers live
   const nodes = by(page, 'task-graph').locator('.task-node')
   await expect.poll(() => nodes.count(), POLL).toBe(3)
   await by(page, 'task-graph')
-    .getByRole('link', { name: /^Find the ford\s*done$/ })
+    .getByRole('link', { name: /^Find the ford\s*Done$/ })
     .waitFor()
   await page.getByText('As a table').focus()
   await page.keyboard.press('Enter')

@@ -2,7 +2,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
-import { isMissionOver, type MissionDetail, visibleText, type WorkerView } from '@cairn/protocol'
+import {
+  isMissionOver,
+  type MissionDetail,
+  type TaskView,
+  visibleText,
+  type WorkerView,
+} from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { boardQuery } from '../board/board-query.ts'
 import { Note } from '../board/note.tsx'
@@ -12,6 +18,7 @@ import { ExactText } from '../ui/exact-text.tsx'
 import { BackIcon } from '../ui/icons.tsx'
 import { Page } from '../ui/page.tsx'
 import { Status } from '../ui/status.tsx'
+import { TimeOf } from '../ui/time-of.tsx'
 import { asSession, workerWord } from '../workers/worker-words.ts'
 import { BudgetBars } from './budget-bars.tsx'
 import { Guidance } from './guidance.tsx'
@@ -49,7 +56,7 @@ export function MissionPage() {
 }
 
 const Facts = ({ mission }: { mission: MissionDetail }) => (
-  <>
+  <div className="mission-facts">
     <span data-testid="mission-status">
       <Status
         kind={MISSION_KINDS[mission.status]}
@@ -58,6 +65,9 @@ const Facts = ({ mission }: { mission: MissionDetail }) => (
       />
     </span>
     <span className="faint numeric">{roundOf(mission)}</span>
+    <span className="faint numeric mission-started">
+      {missionsWords.started} <TimeOf at={mission.created_at} />
+    </span>
     <Link
       className="json-link"
       to="/sessions/$sessionId"
@@ -66,7 +76,7 @@ const Facts = ({ mission }: { mission: MissionDetail }) => (
     >
       {missionsWords.coordinator}
     </Link>
-  </>
+  </div>
 )
 
 function Mission({ mission }: { mission: MissionDetail }) {
@@ -91,7 +101,9 @@ function Mission({ mission }: { mission: MissionDetail }) {
       <Rounds mission={mission} />
       {tasks.length > 0 && (
         <section>
-          <h2>{missionsWords.tasks}</h2>
+          <h2>
+            {missionsWords.tasks} <span className="faint numeric">{doneOf(tasks)}</span>
+          </h2>
           <TaskGraph tasks={tasks} />
         </section>
       )}
@@ -110,40 +122,58 @@ function Mission({ mission }: { mission: MissionDetail }) {
   )
 }
 
-const Definition = ({ mission: { description, rubric } }: { mission: MissionDetail }) => (
+const doneOf = (tasks: readonly TaskView[]): string =>
+  missionsWords.tasksDone(tasks.filter(({ status }) => status === 'done').length, tasks.length)
+
+/** With a result, the criteria are listed there. */
+const Definition = ({ mission: { description, rubric, verdicts } }: { mission: MissionDetail }) => (
   <details className="surface mission-definition">
     <summary>
-      {missionsWords.goal} · {missionsWords.criteria}
+      {verdicts.length > 0 ? missionsWords.goal : `${missionsWords.goal} · ${missionsWords.criteria}`}
     </summary>
     <p className="mission-text">
       <ExactText text={description} />
     </p>
-    <p className="mission-text muted">
-      <ExactText text={rubric} />
-    </p>
+    {verdicts.length === 0 && (
+      <p className="mission-text muted">
+        <ExactText text={rubric} />
+      </p>
+    )}
   </details>
 )
 
-const Budget = ({ mission }: { mission: MissionDetail }) => (
-  <section>
-    <h2>{missionsWords.budget}</h2>
-    <div className="surface">
-      <p className="faint numeric">
-        {generalWords.tokenCount(formatTokens(mission.spent.tokens))}
-        {/* Hidden if no model has a price. */}
-        {mission.spent.cost_usd > 0 && ` · ${formatCost(mission.spent.cost_usd)}`}
-      </p>
-      <BudgetBars mission={mission} />
-      {mission.budget === null && <p className="faint">{missionsWords.noBudget}</p>}
-    </div>
-  </section>
-)
+function Budget({ mission }: { mission: MissionDetail }) {
+  const { budget, spent } = mission
+  const unlimited = [
+    ...(budget?.max_tokens === undefined
+      ? [{ name: missionsWords.budgetOf.tokens, amount: formatTokens(spent.tokens) }]
+      : []),
+    // Left out if no model has a price.
+    ...(budget?.max_cost_usd === undefined && spent.cost_usd > 0
+      ? [{ name: missionsWords.budgetOf.USD, amount: formatCost(spent.cost_usd) }]
+      : []),
+  ]
+  return (
+    <section>
+      <h2>{missionsWords.budget}</h2>
+      <div className="surface mission-budget">
+        <BudgetBars mission={mission} />
+        {unlimited.map(({ name, amount }) => (
+          <p key={name}>
+            {name} <strong className="numeric">{amount}</strong>
+          </p>
+        ))}
+        {budget === null && <p className="faint">{missionsWords.noBudget}</p>}
+      </div>
+    </section>
+  )
+}
 
 function Workers({ workers }: { workers: readonly WorkerView[] }) {
   return (
     <section>
       <h2>{missionsWords.workers}</h2>
-      <ul className="mission-workers" data-testid="mission-workers">
+      <ul className="list mission-workers" data-testid="mission-workers">
         {workers.map(worker => (
           <li key={worker.worker_id}>
             <StateMark session={asSession(worker)} />
@@ -178,7 +208,7 @@ function Steer({ mission: { mission_id, status } }: { mission: MissionDetail }) 
   })
   const button = (action: Action, label: string) => (
     <Button
-      className="button"
+      className={action === 'cancel' ? 'button danger' : 'button'}
       isDisabled={steer.isPending}
       onPress={() => steer.mutate(action)}
       data-testid={`mission-${action}`}

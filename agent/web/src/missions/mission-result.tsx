@@ -3,10 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { isMissionOver, type MissionDetail, visibleText } from '@cairn/protocol'
 import { Markdown } from '../markdown/markdown.tsx'
+import { CheckIcon, ClockIcon } from '../ui/icons.tsx'
+import { Status } from '../ui/status.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { generalWords } from '../words/general.ts'
 import { missionsWords } from '../words/missions.ts'
-import { resultWord } from './mission-words.ts'
+import { criteriaOf, resultWord } from './mission-words.ts'
 import { gradedAnswerQuery, missionArtifactsQuery } from './missions-query.ts'
 
 type Verdict = MissionDetail['verdicts'][number]
@@ -66,14 +68,35 @@ export function MissionResult({ mission }: { mission: MissionDetail }) {
               ))}
             </ul>
           )}
+          <Criteria rubric={mission.rubric} isMet={best.result === 'satisfied'} />
         </div>
       )}
     </section>
   )
 }
 
-/** The rounds side by side: the verdict of each and why; the oldest scroll away to the left. */
-export function Rounds({ mission: { verdicts, session_id } }: { mission: MissionDetail }) {
+/** An evaluator judges the criteria together, so they are met or open together. */
+const Criteria = ({ rubric, isMet }: { rubric: string; isMet: boolean }) => (
+  <div className="mission-criteria">
+    <h3>{missionsWords.criteria}</h3>
+    <ul data-met={isMet || undefined}>
+      {criteriaOf(rubric).map((criterion, at) => (
+        <li key={at}>
+          {isMet ? <CheckIcon /> : <ClockIcon />}
+          <ExactText text={criterion} />
+        </li>
+      ))}
+    </ul>
+  </div>
+)
+
+/**
+ * The rounds side by side: the verdict of each and why, the running one, and those that are left. The oldest
+ * scroll away to the left.
+ */
+export function Rounds({ mission }: { mission: MissionDetail }) {
+  const { verdicts, session_id, status, iteration, max_iterations: max, evaluating } = mission
+  const running = status === 'active' && iteration < max ? iteration + 1 : null
   if (verdicts.length === 0) return null
   return (
     <section>
@@ -108,6 +131,23 @@ export function Rounds({ mission: { verdicts, session_id } }: { mission: Mission
             )}
           </li>
         ))}
+        {running !== null && (
+          <li className="surface" data-running data-testid="running-round">
+            <p className="mission-line">
+              <strong>{missionsWords.roundNumber(running)}</strong>
+              <Status
+                kind="running"
+                word={evaluating ? missionsWords.evaluating : missionsWords.roundRunning}
+              />
+            </p>
+          </li>
+        )}
+        {running !== null && running < max && (
+          <li className="surface" data-left>
+            <strong>{missionsWords.roundsLeft(running + 1, max)}</strong>
+            <p>{missionsWords.roundsLeftText(running)}</p>
+          </li>
+        )}
       </ol>
     </section>
   )

@@ -27,6 +27,14 @@ export function roundOf({
   return missionsWords.round(round, max_iterations)
 }
 
+/** The lines of a list of criteria; a rubric in sentences is one criterion. */
+export function criteriaOf(rubric: string): string[] {
+  const lines = rubric.split('\n').filter(line => line.trim() !== '')
+  return lines.every(line => line.startsWith('- '))
+    ? lines.map(line => line.slice(2).trim())
+    : [rubric.trim()]
+}
+
 export type Use = { what: 'tokens' | 'USD' | 'minutes'; used: number; of: number; part: number }
 
 /** The used part of each limit; empty without limits. */
@@ -34,8 +42,8 @@ export function usesOf({ budget, spent }: Pick<MissionView, 'budget' | 'spent'>)
   const use = (what: Use['what'], used: number, of: number | undefined): Use[] =>
     of === undefined ? [] : [{ what, used, of, part: Math.min(1, used / of) }]
   return [
-    ...use('tokens', spent.tokens, budget?.max_tokens),
     ...use('USD', spent.cost_usd, budget?.max_cost_usd),
+    ...use('tokens', spent.tokens, budget?.max_tokens),
     ...use('minutes', spent.minutes, budget?.max_minutes),
   ]
 }

@@ -2,11 +2,23 @@
 import { Link } from '@tanstack/react-router'
 import { type TaskView, visibleText } from '@cairn/protocol'
 import { oneLine } from '../format.ts'
+import { Status, type StatusKind } from '../ui/status.tsx'
 import { placeTasks } from './task-layers.ts'
 import { missionsWords } from '../words/missions.ts'
 import { generalWords } from '../words/general.ts'
 
-const WIDTH = 168
+const KINDS: Record<TaskView['status'], StatusKind> = {
+  todo: 'idle',
+  ready: 'idle',
+  running: 'running',
+  blocked: 'waiting',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'idle',
+}
+const STATE_WORDS = missionsWords.taskStates
+
+const WIDTH = 190
 const HEIGHT = 44
 const GAP_X = 44
 const GAP_Y = 16
@@ -58,7 +70,7 @@ const edge = (x1: number, y1: number, x2: number, y2: number): string => {
 }
 
 /** Characters of a goal that fit in its node; a longer goal has a tooltip. */
-const SHOWN = 24
+const SHOWN = 26
 
 function Node({ task, x, y }: { task: TaskView; x: number; y: number }) {
   const goal = visibleText(task.goal)
@@ -66,11 +78,12 @@ function Node({ task, x, y }: { task: TaskView; x: number; y: number }) {
     <g className="task-node" data-status={task.status}>
       {oneLine(goal, SHOWN) !== goal && <title>{goal}</title>}
       <rect x={x} y={y} width={WIDTH} height={HEIGHT} rx={8} />
-      <text x={x + 10} y={y + 18}>
+      <text x={x + 12} y={y + 18} className="task-goal">
         {oneLine(goal, SHOWN)}
       </text>
-      <text x={x + 10} y={y + 34} className="task-status">
-        {task.status}
+      <circle cx={x + 16} cy={y + 31} r={4} />
+      <text x={x + 26} y={y + 35} className="task-status">
+        {STATE_WORDS[task.status]}
         {task.attempt_count > 1 ? `, ${missionsWords.attempt(task.attempt_count)}` : ''}
       </text>
     </g>
@@ -102,7 +115,9 @@ function TaskTable({ tasks }: { tasks: readonly TaskView[] }) {
           {tasks.map(task => (
             <tr key={task.task_id}>
               <th scope="row">{goals.get(task.task_id)}</th>
-              <td>{task.status}</td>
+              <td>
+                <Status kind={KINDS[task.status]} word={STATE_WORDS[task.status]} />
+              </td>
               <td>{task.after.map(id => goals.get(id) ?? id).join(', ') || '–'}</td>
               <td>{oneLine(visibleText(task.result ?? task.error ?? task.blocked_reason ?? ''), 160)}</td>
             </tr>

@@ -9,6 +9,7 @@ import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { canPause, StateStatus } from '../sessions/session-state.tsx'
+import '../ui/meter.css'
 import type { FollowedSession, Connection } from './followed-session.ts'
 import { generalWords } from '../words/general.ts'
 import { rich } from '../words/rich.tsx'
@@ -39,7 +40,6 @@ export function SessionHead({ log, session, isFollowed }: Props) {
             />
           </span>
         )}
-        {session && <SessionActions session={session} />}
       </div>
       <div className="session-sums numeric">
         {isFollowed && <ConnectionBadge log={log} />}
@@ -50,15 +50,24 @@ export function SessionHead({ log, session, isFollowed }: Props) {
             })}
           </span>
         )}
-        {session?.model && <span className="wide truncate">{session.model}</span>}
+        {session && (
+          <span className="wide truncate" data-testid="session-agent">
+            {[session.agent, session.model].filter(Boolean).join(' · ')}
+          </span>
+        )}
         <span title={generalWords.tokensInOut(formatCount(input), formatCount(output))}>
           {formatTokens(input + output)}
           <span className="wide">{sessionWords.tokensUnit}</span>
         </span>
         <Cost view={view} session={session} />
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
-        <PauseButton session={session} isConnected={!isFollowed || log.connection === 'live'} />
       </div>
+      {session && (
+        <div className="session-deeds">
+          <PauseButton session={session} isConnected={!isFollowed || log.connection === 'live'} />
+          <SessionActions session={session} />
+        </div>
+      )}
     </div>
   )
 }
@@ -89,7 +98,7 @@ function ContextGauge({ used, window }: { used: number; window: number }) {
   const text = sessionWords.context(formatCount(used), formatCount(window))
   return (
     <meter
-      className="context-gauge"
+      className="meter context-gauge"
       min={0}
       max={window}
       high={window * 0.8}
@@ -101,16 +110,16 @@ function ContextGauge({ used, window }: { used: number; window: number }) {
   )
 }
 
-function PauseButton({ session, isConnected }: { session: Session | undefined; isConnected: boolean }) {
+function PauseButton({ session, isConnected }: { session: Session; isConnected: boolean }) {
   const queries = useQueryClient()
   const pause = useMutation({
     mutationFn: (id: string) => client.call('pauseSession', { params: { id } }),
     onSuccess: next => refreshSession(queries, next.id),
   })
-  if (!session || !canPause(session)) return null
+  if (!canPause(session)) return null
   return (
     <Button
-      className="button quiet small"
+      className="button small"
       isDisabled={pause.isPending || !isConnected}
       onPress={() => pause.mutate(session.id)}
       data-testid="pause"

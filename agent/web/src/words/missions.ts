@@ -1,12 +1,12 @@
 /** Missions and research. */
 import { plural } from '../format.ts'
-import type { MissionView } from '@cairn/protocol'
+import type { MissionView, TaskView } from '@cairn/protocol'
 
 export const missionsWords = {
-  budgetOf: (unit: string) => `Budget, ${unit}`,
-  usedTokens: (used: string, of: string) => `${used} of ${of} tokens`,
-  usedCost: (used: string, of: string) => `${used} of ${of}`,
-  usedMinutes: (used: number, of: number) => `${used} of ${plural(of, 'minute')}`,
+  budgetOf: { USD: 'Cost', tokens: 'Tokens', minutes: 'Time' },
+  budgetName: (of: string) => `Budget: ${of}`,
+  usedOf: '{used} of {of}',
+  minutes: (n: number) => plural(n, 'minute'),
   backToMissions: 'Back to missions',
   mission: 'Mission',
   evaluating: 'Evaluating',
@@ -55,6 +55,7 @@ export const missionsWords = {
   noneMatch: 'No such missions',
   result: 'Result',
   resultSoFar: 'Result so far',
+  started: 'Started',
   ofRound: (n: number) => `round ${n}`,
   noResult: 'The result appears here after the first round.',
   openAnswer: 'Open in the log',
@@ -65,6 +66,11 @@ export const missionsWords = {
   guidanceSent: 'Guidance sent',
   rounds: 'Rounds',
   roundNumber: (n: number) => `Round ${n}`,
+  roundRunning: 'Running',
+  roundsLeft: (from: number, to: number) => (from === to ? `Round ${from}` : `Rounds ${from} to ${to}`),
+  roundsLeftText: (n: number) =>
+    `Only if round ${n} is not satisfied. The mission ends at its limits in any case.`,
+  tasksDone: (done: number, all: number) => `${done} of ${all} done`,
   unknown: 'unknown',
   none: 'No missions yet',
   noneText:
@@ -98,5 +104,14 @@ export const missionsWords = {
   attempt: (n: number) => `attempt ${n}`,
   asTable: 'As a table',
   task: 'Task',
+  taskStates: {
+    todo: 'Planned',
+    ready: 'Queued',
+    running: 'Running',
+    blocked: 'Blocked',
+    done: 'Done',
+    failed: 'Failed',
+    cancelled: 'Cancelled',
+  } satisfies Record<TaskView['status'], string>,
   after: 'After',
 }
