@@ -110,6 +110,7 @@ test(
     await by(page, 'agent-prompt').filter({ hasText: PROMPT }).waitFor()
     await by(page, 'version-1').getByText('Live').waitFor()
     await lookWithAxe(page, 'agent')
+    await by(page, 'agent-prompt').scrollIntoViewIfNeeded()
     await takePictures(page, 'agent')
 
     await page.goto(server.url)

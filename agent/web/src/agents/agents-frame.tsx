@@ -1,12 +1,15 @@
 /** The layout of everything about agents: the list of agents and their shared parts at the left. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { meQuery } from '../queries.ts'
+import { ClockIcon, PlusIcon } from '../ui/icons.tsx'
+import { BookIcon, KeyIcon, LensIcon, ServerIcon } from '../ui/page-icons.tsx'
 import { Page } from '../ui/page.tsx'
 import { agentsWords } from '../words/agents.ts'
 import type { ReactNode } from 'react'
 import './agents.css'
 import { AgentPage } from './agent-page.tsx'
-import { AgentsHome } from './agents-home.tsx'
+import { AgentsHome, NEW_AGENT_HASH } from './agents-home.tsx'
 import { type AgentsAddress, type Part, TO, toAgent, toPart, useAddress } from './agents-address.ts'
 import { ChangesPage } from './changes-page.tsx'
 import { ExpertsPage } from './experts-page.tsx'
@@ -16,12 +19,13 @@ import { settingsQuery } from './setting-queries.ts'
 import { SkillsPage } from './skills-page.tsx'
 import { NotFoundPage } from '../shell/not-found-page.tsx'
 
-const SHARED: readonly { part: Part; label: string; Content: () => ReactNode }[] = [
-  { part: 'models', label: agentsWords.models, Content: ModelsPage },
-  { part: 'mcp-servers', label: agentsWords.mcpServers, Content: McpServersPage },
-  { part: 'skills', label: agentsWords.skills, Content: SkillsPage },
-  { part: 'experts', label: agentsWords.experts, Content: ExpertsPage },
-  { part: 'changes', label: agentsWords.changes, Content: ChangesPage },
+type SharedPart = { part: Part; label: string; Icon: () => ReactNode; Content: () => ReactNode }
+const SHARED: readonly SharedPart[] = [
+  { part: 'models', label: agentsWords.models, Icon: KeyIcon, Content: ModelsPage },
+  { part: 'mcp-servers', label: agentsWords.mcpServers, Icon: ServerIcon, Content: McpServersPage },
+  { part: 'skills', label: agentsWords.skills, Icon: BookIcon, Content: SkillsPage },
+  { part: 'experts', label: agentsWords.experts, Icon: LensIcon, Content: ExpertsPage },
+  { part: 'changes', label: agentsWords.changes, Icon: ClockIcon, Content: ChangesPage },
 ]
 
 function AddressContent({ address }: { address: AgentsAddress }) {
@@ -34,11 +38,24 @@ function AddressContent({ address }: { address: AgentsAddress }) {
 
 export function AgentsFrame() {
   const { data } = useQuery(settingsQuery('agent'))
+  const { data: me } = useQuery(meQuery)
   const address = useAddress()
   return (
     <Page title={agentsWords.agents} width="full">
       <div className="agents">
         <nav className="agents-nav" aria-label={agentsWords.pages}>
+          {me?.admin === true && data?.editing === true && (
+            <Link
+              to={TO}
+              params={toAgent('')}
+              hash={NEW_AGENT_HASH}
+              className="button agents-new"
+              data-testid="add-agent"
+            >
+              <PlusIcon />
+              {agentsWords.newAgent}
+            </Link>
+          )}
           <ul>
             {(data?.items ?? []).map(({ name, settings, origin, overridden }) => (
               <li key={name}>
@@ -60,7 +77,7 @@ export function AgentsFrame() {
           </ul>
           <h2>{agentsWords.shared}</h2>
           <ul>
-            {SHARED.map(({ part, label }) => (
+            {SHARED.map(({ part, label, Icon }) => (
               <li key={part}>
                 <Link
                   to={TO}
@@ -69,6 +86,7 @@ export function AgentsFrame() {
                   className="agents-link"
                   data-testid={`agents-${part}`}
                 >
+                  <Icon />
                   {label}
                 </Link>
               </li>

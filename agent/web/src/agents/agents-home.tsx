@@ -1,7 +1,7 @@
 /** All agents, the way out of the demo, and a new agent. */
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
-import type { FormEvent } from 'react'
+import { Link, useLocation, useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useEffect, useRef } from 'react'
 import { Button, Input, Label, Text, TextField } from 'react-aria-components'
 import { describeError } from '../api.ts'
 import { aboutQuery, meQuery } from '../queries.ts'
@@ -9,6 +9,9 @@ import { agentsWords } from '../words/agents.ts'
 import { TO, toAgent, toPart } from './agents-address.ts'
 import { OriginBadge } from './setting-notes.tsx'
 import { settingsQuery } from './setting-queries.ts'
+
+/** Focuses the name of a new agent. */
+export const NEW_AGENT_HASH = 'add'
 
 export function AgentsHome() {
   const { data, error } = useQuery(settingsQuery('agent'))
@@ -57,6 +60,11 @@ export function AgentsHome() {
 
 function NewAgent() {
   const navigate = useNavigate()
+  const isAsked = useLocation({ select: ({ hash }) => hash === NEW_AGENT_HASH })
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isAsked) field.current?.focus()
+  }, [isAsked])
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const name = String(new FormData(event.currentTarget).get('name')).trim()
@@ -72,7 +80,7 @@ function NewAgent() {
         pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
       >
         <Label>{agentsWords.newAgentName}</Label>
-        <Input className="input" data-testid="new-agent-name" />
+        <Input className="input" ref={field} data-testid="new-agent-name" />
         <Text slot="description" className="faint">
           {agentsWords.nameHint}
         </Text>
