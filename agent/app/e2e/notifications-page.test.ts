@@ -36,7 +36,7 @@ test('a person turns on the webhook, sees its secret once, and is notified, also
   await page.getByTestId('account').click()
   await page.getByTestId('open-notices').click()
   await page.getByTestId('notices-input_required').check()
-  await choose(picker(page, 'If still open'), 'immediately')
+  await choose(picker(page, 'If still open'), 'Immediately')
 
   await page.getByTestId('webhook-address').fill('https://10.0.0.1/hook')
   await page.getByTestId('webhook-set').click()
