@@ -32,8 +32,10 @@ const SEED = Number(process.env['COMPAT_SEED'] ?? Math.floor(Math.random() * 2 *
 /** `broken` has the connections that break, `whole` those that do not. */
 type Clients = { broken: Client; whole: Client }
 
+/** A cut refusal, which is JSON, is to the client a stream of another type. */
 const isCut = (error: unknown): boolean =>
-  error instanceof SyntaxError || /network|terminated|fetch failed/.test(String(error))
+  error instanceof SyntaxError ||
+  /network|terminated|fetch failed|Invalid response Content-Type/.test(String(error))
 
 /** Sends a message, again and again until its stream has begun; then follows the task until it rests. */
 async function settle({ broken, whole }: Clients, sent: Message): Promise<Task> {
