@@ -14,7 +14,7 @@ using namespace cairn::binding;
 
 struct Group {
   std::unique_ptr<Transport> transport;
-  std::unique_ptr<AllReduce> all_reduce;
+  std::unique_ptr<OrderedSums> sums;
 };
 
 struct GroupHandle {
@@ -30,7 +30,7 @@ std::shared_ptr<Group> group_of(napi_env env, napi_value value) {
 napi_value wrap(napi_env env, std::unique_ptr<Transport> transport) {
   auto group = std::make_shared<Group>();
   group->transport = std::move(transport);
-  group->all_reduce = std::make_unique<AllReduce>(*group->transport);
+  group->sums = std::make_unique<OrderedSums>(*group->transport);
   return make_external(env, new GroupHandle{std::move(group)});
 }
 
@@ -113,20 +113,35 @@ napi_value ranks(napi_env env, napi_callback_info info) {
   return make_number(env, group_of(env, args.value[0])->transport->ranks());
 }
 
-// allReduce(group, views of f32, done)
-napi_value all_reduce(napi_env env, napi_callback_info info) {
-  Args<3> args(env, info);
+std::vector<Floats> floats_in(napi_env env, napi_value views) {
   std::vector<Floats> buffers;
   uint32_t count = 0;
-  check(env, napi_get_array_length(env, args.value[1], &count));
+  check(env, napi_get_array_length(env, views, &count));
   for (uint32_t i = 0; i < count; i++) {
     napi_value element;
-    check(env, napi_get_element(env, args.value[1], i, &element));
+    check(env, napi_get_element(env, views, i, &element));
     const auto floats = span_of<float>(env, element);
     if (floats.count > 0) buffers.push_back({floats.data, floats.count});
   }
+  return buffers;
+}
+
+// addRound(group, views of f32, whether it is the first round, done)
+napi_value add_round(napi_env env, napi_callback_info info) {
+  Args<4> args(env, info);
+  bool is_first = false;
+  check(env, napi_get_value_bool(env, args.value[2], &is_first));
+  return start(env, args.value[0], args.value[1], args.value[3],
+      [buffers = floats_in(env, args.value[1]), is_first](Group& group) {
+        group.sums->add(buffers, is_first);
+      });
+}
+
+// takeSums(group, views of f32, done)
+napi_value take_sums(napi_env env, napi_callback_info info) {
+  Args<3> args(env, info);
   return start(env, args.value[0], args.value[1], args.value[2],
-      [buffers = std::move(buffers)](Group& group) { group.all_reduce->run(buffers); });
+      [buffers = floats_in(env, args.value[1])](Group& group) { group.sums->take(buffers); });
 }
 
 // Two views: what is sent, and what is received, which has room for a part of each rank.
@@ -200,7 +215,8 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<join_launched>(env, exports, "joinMpi");
     export_function<rank>(env, exports, "rank");
     export_function<ranks>(env, exports, "ranks");
-    export_function<all_reduce>(env, exports, "allReduce");
+    export_function<add_round>(env, exports, "addRound");
+    export_function<take_sums>(env, exports, "takeSums");
     export_function<all_gather>(env, exports, "allGather");
     export_function<all_to_all>(env, exports, "allToAll");
     export_function<broadcast>(env, exports, "broadcast");

@@ -37,18 +37,22 @@ struct Floats {
   size_t count;
 };
 
-/// Replaces the numbers of several buffers by their sums over all ranks. Each rank receives one slice of
-/// everybody's numbers, adds them from rank 0 up, and all ranks gather the sums: a rank sends and receives
-/// twice the size of the buffers, as in a ring.
-class AllReduce {
+/// Sums of the numbers of several buffers over all ranks. Each rank receives one slice of everybody's
+/// numbers, adds them from rank 0 up, and all ranks gather the sums: a rank sends and receives twice the size
+/// of the buffers, as in a ring. Numbers may arrive in several rounds; the sums then are those of one rank
+/// that adds the numbers of the first round in the order of ranks, then those of the second, and so on.
+class OrderedSums {
  public:
-  explicit AllReduce(Transport& transport);
-  void run(const std::vector<Floats>& buffers);
+  explicit OrderedSums(Transport& transport);
+  /// Adds the numbers of a round. The first one discards earlier sums.
+  void add(const std::vector<Floats>& buffers, bool is_first);
+  /// Replaces the numbers by the sums.
+  void take(const std::vector<Floats>& buffers);
 
  private:
-  void reduce_chunk(size_t count);
-
   Transport& transport_;
+  /// The sums of this rank's slices.
+  std::vector<float> sums_;
   std::vector<float> chunk_, slices_;
 };
 

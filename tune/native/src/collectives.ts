@@ -16,7 +16,8 @@ type CollectivesAddon = {
   joinMpi(library: string): Group
   rank(group: Group): number
   ranks(group: Group): number
-  allReduce(group: Group, views: readonly Uint8Array[], done: Done): void
+  addRound(group: Group, views: readonly Uint8Array[], isFirst: boolean, done: Done): void
+  takeSums(group: Group, views: readonly Uint8Array[], done: Done): void
   allGather(group: Group, mine: Uint8Array, all: Uint8Array, done: Done): void
   allToAll(group: Group, sent: Uint8Array, received: Uint8Array, done: Done): void
   broadcast(group: Group, view: Uint8Array, root: number, done: Done): void
@@ -31,10 +32,12 @@ export type Collectives = {
   /** `shared memory` or `MPI`. */
   readonly transport: string
   /**
-   * Replaces f32 numbers in host memory by their sums over all ranks, which are added from rank 0 up: the
-   * same bits on every transport, whichever rank arrives first.
+   * Adds f32 numbers in host memory of all ranks, from rank 0 up, to the sums of earlier rounds, which the
+   * first round discards: the same bits on every transport, whichever rank arrives first.
    */
-  allReduce(views: readonly Uint8Array[]): Promise<void>
+  addRound(views: readonly Uint8Array[], isFirst: boolean): Promise<void>
+  /** Replaces the numbers by the sums of all rounds. */
+  takeSums(views: readonly Uint8Array[]): Promise<void>
   /** The bytes of every rank, one after the other. All ranks give equally many. */
   allGather(mine: Uint8Array): Promise<Uint8Array>
   /** Sends part r of `sent` to rank r. Returns the parts received, in the order of ranks. */
@@ -101,7 +104,8 @@ function collectivesOf(addon: CollectivesAddon, group: Group, transport: string)
     rank: addon.rank(group),
     ranks,
     transport,
-    allReduce: views => finished(done => addon.allReduce(group, views, done)),
+    addRound: (views, isFirst) => finished(done => addon.addRound(group, views, isFirst, done)),
+    takeSums: views => finished(done => addon.takeSums(group, views, done)),
     async allGather(mine) {
       const all = new Uint8Array(mine.byteLength * ranks)
       await finished(done => addon.allGather(group, mine, all, done))

@@ -26,19 +26,26 @@ const LARGE = 1_100_003
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-async function callAll(): Promise<Record<string, unknown>> {
-  const [large, small] = [LARGE, 3].map(count =>
-    Float32Array.from({ length: count }, (_, i) => numberOf(rank, i)),
-  )
-  if (!large || !small) throw new Error('[callAll] no numbers')
-  await group.allReduce([bytesOf(large), bytesOf(small)])
+/** Numbers of a rank that are added in two rounds, and how many of their sums are not those in order. */
+async function addTwice(): Promise<number> {
+  const counts = [LARGE, 3]
+  const numbers = (round: number) =>
+    counts.map(count => Float32Array.from({ length: count }, (_, i) => numberOf(rank + round * ranks, i)))
+  for (const round of [0, 1]) await group.addRound(numbers(round).map(bytesOf), round === 0)
+  const all = counts.map(count => new Float32Array(count))
+  await group.takeSums(all.map(bytesOf))
   let wrong = 0
-  for (const sums of [large, small])
+  for (const sums of all)
     for (let i = 0; i < sums.length; i++) {
       let sum = numberOf(0, i)
-      for (let of = 1; of < ranks; of++) sum = Math.fround(sum + numberOf(of, i))
+      for (let of = 1; of < 2 * ranks; of++) sum = Math.fround(sum + numberOf(of, i))
       if (!Object.is(sums[i], sum)) wrong++
     }
+  return wrong
+}
+
+async function callAll(): Promise<Record<string, unknown>> {
+  const wrong = await addTwice()
   const gathered = await group.allGather(Uint8Array.of(10 + rank, 20 + rank))
   const sent = Uint8Array.from({ length: ranks }, (_, to) => 16 * rank + to)
   const received = await group.allToAll(sent)

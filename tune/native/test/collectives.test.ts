@@ -37,7 +37,7 @@ async function startAll(ranks: number, args: string[] = [], timeout?: number): P
 }
 
 describe.each([1, 3, 4])('%i ranks', ranks => {
-  test('receive the bytes of all, and sums in the order of ranks', async () => {
+  test('receive the bytes of all, and sums in the order of rounds and ranks', async () => {
     const all = await Promise.all((await startAll(ranks)).map(({ printed }) => printed))
     const each = Array.from({ length: ranks }, (_, rank) => rank)
     expect(all).toEqual(

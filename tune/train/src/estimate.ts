@@ -118,7 +118,7 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
       : residentBytes(micro.base, { checkpoint, model, tokenIds }) +
         micro.tables.reduce((sum, { shape }) => sum + byteLength('f32', shape), 0),
     trained: trained + copies,
-    gradients: trained,
+    gradients: trained * sumsPerStep(config),
     optimizer: micro.trained
       .flatMap(tensor => momentsOf(tensor, config))
       .reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
@@ -142,14 +142,15 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
     const arena = streamed
       ? streamed.arenaBytes + streamed.carriedBytes
       : Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
-    const stepping = 2 * trained + copies + fixed.optimizer + arena + scratch
+    const stepping = fixed.trained + fixed.gradients + fixed.optimizer + arena + scratch
     // Pages of a streamed base are released as it is loaded.
     const total = streamed
-      ? fixed.process + Math.max(fixed.weights + stepping, fixed.loading + 2 * trained + fixed.optimizer)
+      ? fixed.process +
+        Math.max(fixed.weights + stepping, fixed.loading + fixed.trained + fixed.gradients + fixed.optimizer)
       : fixed.process + fixed.weights + Math.max(stepping, fixed.loading)
     return { ...fixed, arena, scratch, total }
   }
-  const beside = fixed.process + fixed.weights + 2 * trained + copies + fixed.optimizer + scratch
+  const beside = fixed.process + fixed.weights + fixed.trained + fixed.gradients + fixed.optimizer + scratch
   const chosen: Chosen | { arenaBytes: number } = streamed
     ? { ...streamed.whole, ...withPlan(streamed.whole.program), arenaBytes: streamed.arenaBytes }
     : choosePlan(micro.program, config.recompute, budgetBytes - beside)
@@ -169,6 +170,10 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
   const recomputed = policyText(policy)
   return { micro, program, plan, memory, evaluation, reference, scoring, recomputed, streamed, logitRows }
 }
+
+/** Ranks add micro-batches one by one, also those that pass a streamed layer together. */
+const sumsPerStep = ({ ranks, offload, gradient_accumulation_steps: window }: TrainConfig) =>
+  ranks > 1 && offload === 'disk' ? window : 1
 
 /** Undefined if there is nothing to evaluate. */
 function planEvaluation(

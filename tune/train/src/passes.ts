@@ -16,10 +16,13 @@ import { createStreamedRun, type StreamedRun } from './run-streamed.ts'
 /** A completed micro-batch. `baseline` is the reference point of its answers in kto. */
 type Passed = { batch: Batch; loss: number; baseline: number }
 
-/** `first` is the number of the first micro-batch, which determines the random numbers of a step. */
+/**
+ * `first` is the number of the first micro-batch, and `stride` the difference to the next: they determine the
+ * random numbers of a step.
+ */
 type Pass = (
   window: Iterable<Batch>,
-  options: { first?: number; signal?: AbortSignal | undefined },
+  options: { first?: number; stride?: number; signal?: AbortSignal | undefined },
 ) => AsyncGenerator<Passed>
 
 /** Runs a program with the shared buffers and `buffers`. */
@@ -30,13 +33,14 @@ export const runMicroBatches = (
   prepared: PreparedProgram,
   { own, scorer, run, seed }: { own: BatchBuffers; scorer: PreferenceScorer; run: RunProgram; seed: number },
 ): Pass =>
-  async function* (window, { first, signal }) {
+  async function* (window, { first, stride = 1, signal }) {
     let index = first
     for (const batch of window) {
       const baseline = await scorer.writeBaseline(batch, signal)
       own.write(batch)
       scorer.write(batch)
-      if (index !== undefined) own.writeRandom(seed, index++)
+      if (index !== undefined) own.writeRandom(seed, index)
+      if (index !== undefined) index += stride
       await run(prepared, {}, signal)
       yield { batch, loss: await own.readLoss(), baseline }
     }
@@ -53,22 +57,25 @@ type StreamedOptions = {
   base: ReadonlyMap<string, DeviceBuffer>
   /** Buffers shared by all programs. */
   shared: Buffers
+  /** Sums of gradients of each micro-batch of a window. Empty if all have those of `shared`. */
+  sums: readonly Buffers[]
   run: (bound: BoundRun, signal?: AbortSignal) => Promise<void>
 }
 
 /** Runs a window of micro-batches through each stage, each in its own buffers. */
 export function createStreamedPasses(options: StreamedOptions): StreamedPasses {
-  const { engine, config, micro, plans, ...rest } = options
+  const { engine, config, micro, plans, sums, ...rest } = options
   const size = config.gradient_accumulation_steps
   const own = Array.from({ length: size }, () => createBatchBuffers(engine, micro))
   const carried = engine.allocate(plans.carriedBytes)
   const pass = (streamed: StreamedRun): Pass =>
-    async function* (batches, { first, signal }) {
+    async function* (batches, { first, stride = 1, signal }) {
       let index = first
       for (const window of inWindows(batches, size)) {
         for (const [i, batch] of window.entries()) {
           own[i]?.write(batch)
-          if (index !== undefined) own[i]?.writeRandom(config.seed, index++)
+          if (index !== undefined) own[i]?.writeRandom(config.seed, index)
+          if (index !== undefined) index += stride
         }
         await streamed.run(window.length, signal)
         for (const [i, batch] of window.entries())
@@ -76,7 +83,15 @@ export function createStreamedPasses(options: StreamedOptions): StreamedPasses {
       }
     }
   const ready = (streamed: StreamedPlans['step']) =>
-    pass(createStreamedRun({ engine, streamed, carried, lent: own.map(({ buffers }) => buffers), ...rest }))
+    pass(
+      createStreamedRun({
+        engine,
+        streamed,
+        carried,
+        lent: own.map(({ buffers }, i) => ({ ...buffers, ...sums[i] })),
+        ...rest,
+      }),
+    )
   return { step: ready(plans.step), evaluation: plans.evaluation && ready(plans.evaluation) }
 }
 

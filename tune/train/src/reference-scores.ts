@@ -13,7 +13,7 @@ import type { TrainConfig } from './config.ts'
 import { cacheRoot, exists } from './data/token-cache.ts'
 import type { Comparison } from './data/comparisons.ts'
 import { hasReference } from './methods.ts'
-import { shareOf, type RankGroup } from './ranks/group.ts'
+import type { RankGroup } from './ranks/group.ts'
 import type { Stepper } from './stepper.ts'
 import type { Trained } from './record-step.ts'
 
@@ -84,15 +84,13 @@ async function ask(options: ReferenceOptions): Promise<Float32Array> {
     path === undefined ? undefined : await readInitialAdapter({ ...config, init_adapter: path }, trained)
   const documents = units.flatMap(documentsOf)
   if (!group) return await stepper.reference(documents, adapter, signal)
-  const shares = Array.from({ length: group.ranks }, (_, rank) =>
-    shareOf(documents.length, rank, group.ranks),
-  )
-  const { from, to } = shareOf(documents.length, group.rank, group.ranks)
-  const own = await stepper.reference(documents.slice(from, to), adapter, signal)
+  const start = (rank: number) => Math.floor((documents.length * rank) / group.ranks)
+  const counts = Array.from({ length: group.ranks }, (_, rank) => start(rank + 1) - start(rank))
+  const part = documents.slice(start(group.rank), start(group.rank + 1))
+  const own = await stepper.reference(part, adapter, signal)
   // All ranks give equally many numbers.
-  const longest = Math.max(...shares.map(share => share.to - share.from))
-  const all = await group.gather(Array.from({ length: longest }, (_, i) => own[i] ?? 0))
-  return Float32Array.from(shares.flatMap((share, rank) => all[rank]?.slice(0, share.to - share.from) ?? []))
+  const all = await group.gather(Array.from({ length: Math.max(...counts) }, (_, i) => own[i] ?? 0))
+  return Float32Array.from(counts.flatMap((count, rank) => all[rank]?.slice(0, count) ?? []))
 }
 
 async function readCached(path: string): Promise<Float32Array> {

@@ -142,7 +142,7 @@ export async function runSteps({
 function createWindow(
   source: BatchSource,
   start: DataPosition,
-  { total, from, to }: Share,
+  { total, rank, ranks }: Share,
 ): { batches: () => Generator<Batch>; end: () => DataPosition } {
   let position = start
   let at = 0
@@ -152,10 +152,10 @@ function createWindow(
   }
   return {
     *batches() {
-      skipTo(from)
-      for (; at < to; at++) {
-        const { batch, next } = source.batchAt(position)
+      for (let own = rank; own < total; own += ranks) {
+        const { batch, next } = source.batchAt(skipTo(own))
         position = next
+        at++
         yield batch
       }
     },

@@ -12,7 +12,7 @@ import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import type { Document } from './data/documents.ts'
 import { DivergedError } from './errors.ts'
-import { shareOf, sumsOf, type RankGroup, type Share } from './ranks/group.ts'
+import { roundsOf, sumsOf, type RankGroup, type Share } from './ranks/group.ts'
 import { addRanks, exchangeUnlessStopped, type WindowSums } from './ranks/shared-step.ts'
 import type { RunPlan, PlannedProgram } from './estimate.ts'
 import { noRewards } from './rewards.ts'
@@ -89,7 +89,7 @@ export async function createStepper({
   tables,
   fill,
   group,
-  share = shareOf(config.gradient_accumulation_steps, 0, 1),
+  share = { total: config.gradient_accumulation_steps, rank: 0, ranks: 1 },
 }: StepperOptions): Promise<Stepper> {
   const state = new Map<string, DeviceBuffer>()
   const copied = micro.copies && allocateCopies(engine, micro.copies, adapterPrefixes(config))
@@ -111,12 +111,14 @@ export async function createStepper({
   }
   await writeRows()
   await copied?.renew()
-  const gradients = new Map(
-    micro.trained.map(({ name, shape }) => [
-      gradientOf(name),
-      copied?.parts.get(gradientOf(name)) ?? engine.allocate(countElements(shape) * 4),
-    ]),
-  )
+  const allocateSums = () =>
+    new Map(
+      micro.trained.map(({ name, shape }) => [
+        gradientOf(name),
+        copied?.parts.get(gradientOf(name)) ?? engine.allocate(countElements(shape) * 4),
+      ]),
+    )
+  const gradients = allocateSums()
   const histories = micro.histories.flatMap(({ name }) => state.get(name) ?? [])
   // The sums of adapters with copies are parts of one buffer.
   const gradientSums = [
@@ -126,6 +128,10 @@ export async function createStepper({
 
   const programs = [planned, planned.evaluation, planned.reference, planned.scoring]
   const streamed = planned.streamed
+  const rounds = roundsOf(share)
+  // Micro-batches pass a streamed layer together, but ranks add them one by one.
+  const ownSums =
+    streamed && group ? Array.from({ length: rounds }, (_, i) => (i === 0 ? gradients : allocateSums())) : []
   const arena = engine.allocate(
     streamed ? streamed.arenaBytes : Math.max(...programs.map(one => one?.plan.arenaBytes ?? 0)),
   )
@@ -174,8 +180,19 @@ export async function createStepper({
     },
   })
   const passOptions = { own, scorer, run, seed: config.seed }
+  const sums = ownSums.map(one => Object.fromEntries(one))
   const passes = streamed
-    ? createStreamedPasses({ engine, config, micro, plans: streamed, arena, base, shared, run: runBound })
+    ? createStreamedPasses({
+        engine,
+        config,
+        micro,
+        plans: streamed,
+        arena,
+        base,
+        shared,
+        sums,
+        run: runBound,
+      })
     : {
         step: runMicroBatches(ready(planned), passOptions),
         evaluation: planned.evaluation && runMicroBatches(ready(planned.evaluation), passOptions),
@@ -208,28 +225,33 @@ export async function createStepper({
     window: Iterable<Batch>,
     { number, learningRate, signal }: Parameters<Stepper['step']>[1],
   ): Promise<StepOutcome> {
-    for (const sum of gradientSums) engine.clear(sum)
+    for (const sum of [...gradientSums, ...ownSums.flatMap(one => [...one.values()])]) engine.clear(sum)
     // Discard the magnitudes that an aborted attempt observed.
     for (const history of histories) engine.clear(history, 0, 4)
     const rewards = scorer.isOn ? noRewards() : undefined
     const sums: WindowSums = { rewards, loss: 0, counted: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
-    const computePart = async () => {
-      const first = (number - 1) * share.total + share.from
-      for await (const { batch, loss, baseline } of passes.step(window, { first, signal })) {
-        sums.loss += loss
-        if (rewards) await scorer.addRewards(rewards, batch, baseline)
-        sums.counted += batch.counted
-        sums.realTokens += batch.realTokens
-        sums.trainedTokens += batch.trainedTokens
-        sums.slots += batch.tokens.length
-      }
+    const first = (number - 1) * share.total + share.rank
+    const passed = passes.step(window, { first, stride: share.ranks, signal })
+    /** Adds the next micro-batch. False if there is none. */
+    const computeNext = async () => {
+      const { value, done } = await passed.next()
+      if (done) return false
+      const { batch, loss, baseline } = value
+      sums.loss += loss
+      if (rewards) await scorer.addRewards(rewards, batch, baseline)
+      sums.counted += batch.counted
+      sums.realTokens += batch.realTokens
+      sums.trainedTokens += batch.trainedTokens
+      sums.slots += batch.tokens.length
+      return true
     }
-    if (group)
+    if (group) {
+      const gradientsOf = (round: number) => [...(ownSums[round]?.values() ?? gradientSums)]
       await addRanks(
-        { engine, group, signal, sums, gradients: gradientSums, histories, previousNorm: gradNorm },
-        computePart,
+        { engine, group, signal, sums, rounds, gradientsOf, histories, previousNorm: gradNorm },
+        computeNext,
       )
-    else await computePart()
+    } else while (await computeNext());
     const { counted, ...rest } = sums
     const loss = sums.loss / counted
     if (!Number.isFinite(loss)) throw diverged('loss', loss, number, learningRate)

@@ -1,7 +1,7 @@
 /** Sums of buffers over ranks whose engines are cards: NCCL moves the bytes, a program adds them in order. */
 import type { Shape } from '@cairn-tune/ops'
 import type { CardExchange, CudaEngine, DeviceBuffer, Engine } from '@cairn-tune/native'
-import { createRecorder, outputBinding, prepare, type PreparedProgram } from '@cairn-tune/program'
+import { createRecorder, prepare, type PreparedProgram } from '@cairn-tune/program'
 import type { RankGroup } from './group.ts'
 
 /** Slices begin at a multiple of this many numbers, as kernels want it. */
@@ -34,12 +34,15 @@ export async function withCardSums(
   const [id = []] = await group.gather([...found])
   const exchange = await engine.joinNccl({ id: Uint8Array.from(id), rank, ranks })
   group.onAbort(() => exchange.abort())
-  const sum = createSums(engine, exchange, group)
+  const sums = createSums(engine, exchange, group)
   return {
     ...group,
     transport: `${group.transport}, NCCL`,
-    async sumBuffers(_, buffers) {
-      for (const buffer of buffers) await sum(buffer)
+    async addRound(_, buffers, isFirst) {
+      for (const buffer of buffers) await sums.add(buffer, isFirst)
+    },
+    async takeSums(_, buffers) {
+      for (const buffer of buffers) await sums.take(buffer)
     },
   }
 }
@@ -52,54 +55,83 @@ function idOrReason(engine: CudaEngine): Uint8Array | string {
   }
 }
 
-type Prepared = { received: DeviceBuffer; program: PreparedProgram }
+/** A buffer whose sums are kept: its slices, by rank, and what a rank needs to add up its own. */
+type Summed = {
+  slices: (DeviceBuffer | undefined)[]
+  /** Undefined for the last ranks of a small buffer, which has no slice for them. */
+  own:
+    | { received: DeviceBuffer; parts: DeviceBuffer[]; sums: DeviceBuffer; program: PreparedProgram }
+    | undefined
+}
 
 /**
- * Replaces a buffer by its sums: each rank receives its slice from all, adds them from rank 0 up, and sends
- * the sums to all.
+ * Sums of buffers: each rank receives its slice from all, adds them from rank 0 up to those of earlier
+ * rounds, and in the end sends the sums to all.
  */
 function createSums(engine: CudaEngine, exchange: CardExchange, { rank, ranks }: RankGroup) {
-  const prepared = new Map<number, Prepared>()
+  const known = new Map<DeviceBuffer, Summed>()
+  const programs = new Map<number, PreparedProgram>()
   const each = Array.from({ length: ranks }, (_, r) => r)
-  const prepareFor = (count: number): Prepared => {
-    const known = prepared.get(count)
-    if (known) return known
-    const made = { received: engine.allocate(count * ranks * 4), program: addInOrder(engine, count, ranks) }
-    prepared.set(count, made)
-    return made
+  const prepareFor = (count: number): PreparedProgram => {
+    const program = programs.get(count) ?? addInOrder(engine, count, ranks)
+    programs.set(count, program)
+    return program
   }
-  return async (buffer: DeviceBuffer): Promise<void> => {
+  const summedOf = (buffer: DeviceBuffer): Summed => {
+    const found = known.get(buffer)
+    if (found) return found
     const count = buffer.byteLength / 4
     const slice = ALIGNED * Math.ceil(count / ranks / ALIGNED)
     const slices = each.map(r => {
       const [from, to] = [r, r + 1].map(i => Math.min(count, i * slice))
       return from === to ? undefined : engine.part(buffer, (from ?? 0) * 4, (to ?? 0) * 4)
     })
-    // A small buffer has no slice for the last ranks, which only send theirs.
-    const own = slices[rank]
-    const sums = own && prepareFor(own.byteLength / 4)
-    const parts = each.map(
-      r => sums && own && engine.part(sums.received, r * own.byteLength, (r + 1) * own.byteLength),
-    )
-    await exchange.exchange(slices, parts)
-    if (sums && own)
-      await sums.program.run({
-        ...Object.fromEntries(parts.flatMap((part, r) => (part ? [[partOf(r), part]] : []))),
-        [outputBinding('y')]: own,
+    const bytes = slices[rank]?.byteLength
+    const made = { slices, own: bytes === undefined ? undefined : allocateFor(bytes) }
+    known.set(buffer, made)
+    return made
+  }
+  const allocateFor = (bytes: number): Summed['own'] => {
+    const received = engine.allocate(bytes * ranks)
+    return {
+      received,
+      parts: each.map(r => engine.part(received, r * bytes, (r + 1) * bytes)),
+      sums: engine.allocate(bytes),
+      program: prepareFor(bytes / 4),
+    }
+  }
+  return {
+    async add(buffer: DeviceBuffer, isFirst: boolean): Promise<void> {
+      const { slices, own } = summedOf(buffer)
+      await exchange.exchange(
+        slices,
+        each.map(r => own?.parts[r]),
+      )
+      if (!own) return
+      if (isFirst) engine.clear(own.sums)
+      await own.program.run({
+        ...Object.fromEntries(own.parts.map((part, r) => [partOf(r), part])),
+        [SUMS]: own.sums,
       })
-    const others = each.map(r => (r === rank ? undefined : slices[r]))
-    await exchange.exchange(
-      each.map(r => (r === rank ? undefined : own)),
-      others,
-    )
+    },
+    async take(buffer: DeviceBuffer): Promise<void> {
+      const { slices, own } = summedOf(buffer)
+      await exchange.exchange(
+        each.map(() => own?.sums),
+        slices,
+      )
+    },
   }
 }
 
+const SUMS = 'sums'
 const partOf = (rank: number) => `part:${rank}`
 
+/** Adds the parts of all ranks to the sums, in place. */
 function addInOrder(engine: Engine, count: number, ranks: number): PreparedProgram {
   const shape: Shape = [count]
   const g = createRecorder()
-  const parts = Array.from({ length: ranks }, (_, r) => g.input(partOf(r), 'f32', shape))
-  return prepare(engine, g.finish({ y: parts.reduce((a, b) => g.add({ a, b }, {}).y) }))
+  let total = g.input(SUMS, 'f32', shape)
+  for (let r = 0; r < ranks; r++) total = g.accumulate({ total, x: g.input(partOf(r), 'f32', shape) }, {}).y
+  return prepare(engine, g.finish({}))
 }

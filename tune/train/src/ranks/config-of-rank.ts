@@ -4,7 +4,7 @@ import { listCards } from '@cairn-tune/native'
 import { InputError } from '@cairn-tune/weights'
 import type { CheckpointState } from '../checkpoint.ts'
 import type { TrainConfig } from '../config.ts'
-import { shareOf, type RankGroup, type Share } from './group.ts'
+import { roundsOf, type RankGroup, type Share } from './group.ts'
 
 type OwnConfig = {
   config: TrainConfig
@@ -24,9 +24,8 @@ export async function configOfRank(
 ): Promise<OwnConfig> {
   const { rank, ranks } = group ?? { rank: 0, ranks: 1 }
   const total = microBatches(config, ranks, found)
-  const share = shareOf(total, rank, ranks)
-  const perRank = Math.ceil(total / ranks)
-  const own = { ...config, gradient_accumulation_steps: perRank }
+  const share = { total, rank, ranks }
+  const own = { ...config, gradient_accumulation_steps: roundsOf(share) }
   if (!group) return { config: own, share, threads: undefined }
   const place = await placeOf(group)
   return {

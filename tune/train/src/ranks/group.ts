@@ -8,8 +8,13 @@ export type RankGroup = {
   readonly transport: string
   /** The numbers of every rank, in the order of ranks. All ranks give equally many. */
   gather(values: readonly number[]): Promise<number[][]>
-  /** Replaces f32 buffers by their sums over all ranks, added from rank 0 up. */
-  sumBuffers(engine: Engine, buffers: readonly DeviceBuffer[]): Promise<void>
+  /**
+   * Adds f32 buffers of all ranks, from rank 0 up, to the sums of earlier rounds. The first round discards
+   * those of an earlier step.
+   */
+  addRound(engine: Engine, buffers: readonly DeviceBuffer[], isFirst: boolean): Promise<void>
+  /** Replaces f32 buffers by the sums of all rounds. */
+  takeSums(engine: Engine, buffers: readonly DeviceBuffer[]): Promise<void>
   /** Ends the group: waiting operations of every rank reject. */
   abort(): void
   /** Calls back when this rank ends the group. */
@@ -30,9 +35,12 @@ export function createRankGroup(collectives: Collectives): RankGroup {
         ...numbers.subarray(r * values.length, (r + 1) * values.length),
       ])
     },
-    async sumBuffers(engine, buffers) {
+    async addRound(engine, buffers, isFirst) {
+      await collectives.addRound(await Promise.all(buffers.map(buffer => engine.read(buffer))), isFirst)
+    },
+    async takeSums(engine, buffers) {
       const views = await Promise.all(buffers.map(buffer => engine.read(buffer)))
-      await collectives.allReduce(views)
+      await collectives.takeSums(views)
       if (engine.readsInPlace) return
       for (const [i, buffer] of buffers.entries()) {
         const sums = views[i]
@@ -51,11 +59,11 @@ export function createRankGroup(collectives: Collectives): RankGroup {
 export const sumsOf = (gathered: readonly (readonly number[])[]): number[] =>
   (gathered[0] ?? []).map((_, i) => gathered.reduce((sum, values) => sum + (values[i] ?? NaN), 0))
 
-/** The micro-batches [from, to) of the `total` ones of a step that a rank computes. */
-export type Share = { total: number; from: number; to: number }
+/**
+ * The micro-batches of a step that a rank computes: those with the numbers rank, rank + ranks and so on. So
+ * each round of one micro-batch per rank continues the order in which a single rank adds them.
+ */
+export type Share = { total: number; rank: number; ranks: number }
 
-export const shareOf = (total: number, rank: number, ranks: number): Share => ({
-  total,
-  from: Math.floor((total * rank) / ranks),
-  to: Math.floor((total * (rank + 1)) / ranks),
-})
+/** The rounds of a step. Some ranks have no micro-batch in the last one if they do not divide evenly. */
+export const roundsOf = ({ total, ranks }: Share): number => Math.ceil(total / ranks)

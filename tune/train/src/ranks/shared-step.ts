@@ -1,6 +1,7 @@
 /**
- * A step on several ranks. Each computes its micro-batches; then all of them have the sums of all gradients
- * and numbers, and each makes the same update.
+ * A step on several ranks. In each round every rank computes a micro-batch, and their gradients are added in
+ * the order in which a single rank would add them. Then all ranks have the sums, and each makes the same
+ * update.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { floatsOf } from '@cairn-tune/ops'
@@ -28,8 +29,9 @@ type SharedStep = {
   signal: AbortSignal | undefined
   /** This rank's sums, which become those of all ranks. */
   sums: WindowSums
-  /** Sums of gradients, which become those of all ranks. */
-  gradients: readonly DeviceBuffer[]
+  rounds: number
+  /** Gradients of this rank's micro-batch of a round. Those of the first become the sums of all ranks. */
+  gradientsOf: (round: number) => readonly DeviceBuffer[]
   /** Magnitudes of activations, whose first number becomes the largest of all ranks. */
   histories: readonly DeviceBuffer[]
   /** The norm of the previous step, which must be equal on all ranks. */
@@ -37,12 +39,18 @@ type SharedStep = {
 }
 
 /**
- * Runs this rank's part, and adds the parts of all ranks. Rejects on every rank with StoppedError, without a
- * change of the state, if the signal of any rank was aborted.
+ * Runs this rank's micro-batches, and adds those of all ranks. Rejects on every rank with StoppedError,
+ * without a change of the state, if the signal of any rank was aborted.
  */
-export async function addRanks(step: SharedStep, computePart: () => Promise<void>): Promise<void> {
-  const { engine, group, signal, sums, gradients, histories, previousNorm } = step
-  await exchangeUnlessStopped(group, signal, computePart)
+export async function addRanks(step: SharedStep, computeNext: () => Promise<unknown>): Promise<void> {
+  const { engine, group, signal, sums, rounds, gradientsOf, histories, previousNorm } = step
+  for (let round = 0; round < rounds; round++) {
+    await exchangeUnlessStopped(group, signal, computeNext)
+    const gradients = gradientsOf(round)
+    await group.addRound(engine, gradients, round === 0)
+    // A rank without a micro-batch in the next round adds zeros.
+    for (const gradient of gradients) engine.clear(gradient)
+  }
   const norms = (await group.gather([previousNorm])).map(([norm]) => norm)
   if (norms.some(norm => norm !== norms[0]))
     throw new Error(
@@ -50,7 +58,7 @@ export async function addRanks(step: SharedStep, computePart: () => Promise<void
         'all ranks must run on the same kind of processor or card',
     )
   setNumbers(sums, sumsOf(await group.gather(numbersOf(sums))))
-  await group.sumBuffers(engine, gradients)
+  await group.takeSums(engine, gradientsOf(0))
   if (histories.length === 0) return
   const own = await Promise.all(histories.map(async one => floatsOf(await engine.read(one, 0, 4))[0] ?? NaN))
   const all = await group.gather(own)
@@ -62,7 +70,7 @@ export async function addRanks(step: SharedStep, computePart: () => Promise<void
 export async function exchangeUnlessStopped(
   group: RankGroup,
   signal: AbortSignal | undefined,
-  computePart: () => Promise<void>,
+  computePart: () => Promise<unknown>,
 ): Promise<void> {
   try {
     await computePart()

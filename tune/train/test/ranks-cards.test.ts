@@ -1,0 +1,43 @@
+/** Data parallel training on cards, which are emulated here. */
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { buildEmulatedNccl, buildEmulator } from '@cairn-tune/emulator'
+import { findNvcc, nvccCandidates } from '@cairn-tune/native'
+import { adapterOf, withRanks } from './rank-runs.ts'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+afterEach(() => vi.unstubAllEnvs())
+const dataset = bench.writeTexts('texts', textsOf(32, 30))
+
+describe.skipIf(findNvcc(nvccCandidates(process.env)) === undefined)('on emulated cards', () => {
+  /** Two micro-batches of each of two ranks, so that sums of two rounds are added. */
+  const onCards = async (ranks: number, nccl?: string) => {
+    vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
+    vi.stubEnv('CAIRN_EMULATOR_CARDS', '2')
+    vi.stubEnv('CAIRN_TUNE_NCCL', nccl)
+    const notes: string[] = []
+    const given = withRanks(ranks, {
+      dataset,
+      device: 'cuda',
+      max_seq_length: 16,
+      max_steps: 2,
+      lora_rank: 4,
+      lora_target_modules: 'q_proj',
+    })
+    return { notes, result: await bench.run(given, { onNote: line => notes.push(line) }) }
+  }
+
+  test('2 cards have the bits of one, by NCCL or without it, and a missing library is named', async () => {
+    const [one, without] = [await onCards(1), await onCards(2, '/nowhere/libnccl.so.2')]
+    const byNccl = await onCards(2, await buildEmulatedNccl())
+    expect(without.notes.join()).toMatch(
+      /gradients pass through the memory of the host: NCCL was not found \(.*\); install libnccl2, or name/,
+    )
+    expect(byNccl.notes.join()).not.toContain('gradients pass')
+    for (const { result } of [without, byNccl]) {
+      expect(losses(result)).toEqual(losses(one.result))
+      expect(adapterOf(result).equals(adapterOf(one.result))).toBe(true)
+    }
+  })
+})
