@@ -58,7 +58,25 @@ inline vf decode_e4m3(vu code) {
   return (vf)(bits | sign);
 }
 
-inline float decode_e4m3_one(uint8_t code) { return decode_e4m3(vu{} + code)[0]; }
+// The bits of every E4M3 code's number.
+struct E4m3Numbers {
+  uint32_t bits[256]{};
+  constexpr E4m3Numbers() {
+    for (uint32_t code = 0; code < 256; code++) {
+      const uint32_t exponent = code >> 3 & 15, mantissa = code & 7;
+      // A subnormal number's leading bit becomes the hidden one.
+      const uint32_t lead = mantissa >= 4 ? 2 : mantissa >= 2 ? 1 : 0;
+      uint32_t size = 0;
+      if ((code & 0x7f) == 0x7f) size = 0x7fc00000;
+      else if (exponent > 0) size = (exponent + 120) << 23 | mantissa << 20;
+      else if (mantissa > 0) size = (lead + 118) << 23 | (mantissa - (1u << lead)) << (23 - lead);
+      bits[code] = (code & 0x80) << 24 | size;
+    }
+  }
+};
+constexpr E4m3Numbers kE4m3Numbers;
+
+inline float decode_e4m3_one(uint8_t code) { return float_of(kE4m3Numbers.bits[code]); }
 
 // Decodes sixteen 4-bit codes from eight bytes, by a table of sixteen floats times one scale. `high_first`
 // says which nibble comes first.

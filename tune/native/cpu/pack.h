@@ -4,6 +4,7 @@
 // ordered by k, with the rows of one k side by side. A word is one f32, or, for the dot instruction of bf16,
 // a pair of bf16 with consecutive k. Rows and k beyond the end are zero.
 #pragma once
+#include "decode_words.h"
 #include "gemm.h"
 
 namespace cairn {
@@ -114,41 +115,56 @@ inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, i
   }
 }
 
+// Stores the words of VL rows from row `group` of a panel on, `live` of which count, at word `at`.
+template <int width>
+inline void place_square(
+    vu* r, int64_t group, int64_t at, int64_t live, uint32_t* panels, int64_t panel_stride) {
+  constexpr int chunk = VL < width ? VL : width;
+  transpose(r);
+  for (int64_t i = 0; i < live; i++) {
+#pragma GCC unroll 4
+    for (int lane = 0; lane < VL; lane += chunk) {
+      const int64_t row = group + lane;
+      uint32_t* to = panels + row / width * panel_stride + (at + i) * width + row % width;
+      std::memcpy(to, reinterpret_cast<const uint32_t*>(&r[i]) + lane, chunk * 4);
+    }
+  }
+}
+
+// The first `count` words, whole vectors, of VL rows from `row0 + group` on.
+template <int width, class Source>
+inline void pack_squares(const Source& source, int64_t row0, int64_t group, int64_t k0, int64_t count,
+    uint32_t* panels, int64_t panel_stride) {
+  for (int64_t word = 0; word < count; word += VL) {
+    vu r[VL];
+#pragma GCC unroll 16
+    for (int i = 0; i < VL; i++) r[i] = source.along(row0 + group + i, k0 + 2 * word);
+    place_square<width>(r, group, word, VL, panels, panel_stride);
+  }
+}
+
 // Rows run along k in memory: blocks of VL rows are transposed in registers.
 template <Words words, int width>
 inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
     int64_t panel_stride) {
   constexpr int per = words == Words::pairs ? 2 : 1;
-  constexpr int chunk = VL < width ? VL : width;
   const int64_t n = word_count(words, k);
   alignas(64) uint32_t scratch[VL][kDecodeSpan + 16];
   const bool lies = words == Words::pairs && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none;
-  // Stores VL rows of words, `live` of which count, from word `at` on.
-  auto place = [&](vu* r, int64_t group, int64_t at, int64_t live) {
-    transpose(r);
-    for (int64_t i = 0; i < live; i++) {
-#pragma GCC unroll 4
-      for (int lane = 0; lane < VL; lane += chunk) {
-        const int64_t row = group + lane;
-        uint32_t* to = panels + row / width * panel_stride + (at + i) * width + row % width;
-        std::memcpy(to, reinterpret_cast<const uint32_t*>(&r[i]) + lane, chunk * 4);
-      }
-    }
-  };
+  const bool is_decoded = words == Words::pairs && has_word_decoder(s) && k0 % (2 * VL) == 0;
   if (s.dtype == Dtype::bf16_vnni && s.rounding.format == Rounding::none && words != Words::f32 &&
       row0 % VL == 0 && k0 % 2 == 0) {
     pack_vnni<words, width>(s, row0, rows, k0, k, panels, panel_stride);
     return;
   }
   for (int64_t group = 0; group < ceil_div(rows, VL) * VL; group += VL) {
-    // Whole squares of words are read in place.
-    const int64_t whole = lies && group + VL <= rows ? k / per / VL * VL : 0;
-    const char* from = s.part[0] + ((row0 + group) * s.columns + k0) * 2;
-    for (int64_t word = 0; word < whole; word += VL) {
-      vu r[VL];
-      for (int i = 0; i < VL; i++) r[i] = load_as<vu>(from + i * s.columns * 2 + word * 4);
-      place(r, group, word, VL);
-    }
+    // Whole squares of words are read in place or decoded in registers.
+    const int64_t whole = (lies || is_decoded) && group + VL <= rows ? k / per / VL * VL : 0;
+    const auto squares = [&](const auto& source) {
+      pack_squares<width>(source, row0, group, k0, whole, panels, panel_stride);
+    };
+    if (whole > 0 && lies) squares(PlainWords(s));
+    else if (whole > 0) with_word_decoder(s, squares);
     for (int64_t at = whole; at < n; at += kDecodeSpan) {
       const int64_t span = min64(kDecodeSpan, n - at), valid = min64(span * per, k - at * per),
                     padded = ceil_div(span, VL) * VL;
@@ -159,7 +175,7 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
       for (int64_t word = 0; word < span; word += VL) {
         vu r[VL];
         for (int i = 0; i < VL; i++) r[i] = load_as<vu>(scratch[i] + word);
-        place(r, group, at + word, min64(VL, span - word));
+        place_square<width>(r, group, at + word, min64(VL, span - word), panels, panel_stride);
       }
     }
   }
@@ -178,14 +194,12 @@ inline vu side_by_side(const bf16* values) {
   return (vu)load(values);
 }
 
-// Writes the words of `step` rows, one k after the other; `read(k, i)` gives those of rows i … i+VL.
-template <Words words, int width, int step, class Read>
-inline void write_across(int64_t n, uint32_t* panel, int64_t panel_stride, Read read) {
+// Writes `n` words of `step` rows, one word after the other; `read(word, i)` gives those of rows i … i+VL.
+template <int width, int step, class Read>
+inline void write_words(int64_t n, uint32_t* panel, int64_t panel_stride, Read read) {
   for (int64_t word = 0; word < n; word++, panel += width) {
     for (int i = 0; i < step; i += VL) {
-      vu v;
-      if constexpr (words == Words::pairs) v = read(2 * word, i) | (read(2 * word + 1, i) << 16);
-      else v = read(word, i);
+      const vu v = read(word, i);
       if constexpr (width >= VL) {
         store_as(panel + i, v);
       } else {
@@ -195,6 +209,15 @@ inline void write_across(int64_t n, uint32_t* panel, int64_t panel_stride, Read 
       }
     }
   }
+}
+
+// The same, where `read(k, i)` gives the words or halves of one k.
+template <Words words, int width, int step, class Read>
+inline void write_across(int64_t n, uint32_t* panel, int64_t panel_stride, Read read) {
+  write_words<width, step>(n, panel, panel_stride, [&](int64_t word, int i) {
+    if constexpr (words == Words::pairs) return read(2 * word, i) | (read(2 * word + 1, i) << 16);
+    else return read(word, i);
+  });
 }
 
 // k runs down the stored rows, so words of one k are already side by side.
@@ -208,15 +231,22 @@ inline void pack_across(const Stored& s, int64_t row0, int64_t rows, int64_t k0,
     const int64_t live = min64(step, rows - r), column = row0 + r;
     uint32_t* panel = panels + r / width * panel_stride;
     // Whole words of whole vectors are read in place.
-    const int64_t whole = live == step && (s.dtype == Dtype::bf16 || s.dtype == Dtype::f32) ? k / per : 0;
+    const bool is_plain = s.dtype == Dtype::bf16 || s.dtype == Dtype::f32;
+    const bool is_decoded = words == Words::pairs && has_word_decoder(s) && column % VL == 0;
+    const int64_t whole = live == step && (is_plain || is_decoded) ? k / per : 0;
     if (s.dtype == Dtype::bf16) {
       const bf16* from = reinterpret_cast<const bf16*>(s.part[0]) + k0 * s.columns + column;
       write_across<words, width, step>(whole, panel, panel_stride,
           [&](int64_t at, int i) { return side_by_side<words>(from + at * s.columns + i); });
-    } else {
+    } else if (is_plain) {
       const float* from = reinterpret_cast<const float*>(s.part[0]) + k0 * s.columns + column;
       write_across<words, width, step>(whole, panel, panel_stride,
           [&](int64_t at, int i) { return side_by_side<words>(from + at * s.columns + i); });
+    } else if (whole > 0) {
+      with_word_decoder(s, [&](const auto& source) {
+        write_words<width, step>(whole, panel, panel_stride,
+            [&](int64_t word, int i) { return source.across(k0 + 2 * word, column + i); });
+      });
     }
     alignas(64) float scratch[per][step + 32];
     for (int64_t word = whole; word < n; word++) {

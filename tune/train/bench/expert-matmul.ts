@@ -1,28 +1,62 @@
 /**
- * Products of experts in the shape of Qwen3-30B-A3B's (hidden 2048, feed-forward 768) as a share of the
- * register peak that is timed around each: forward and towards the input, with the base stored in bf16 and in
- * blocks, one storage after the other in each round. Arguments: threads (1), rows per expert (256), experts
- * (8), rounds (9), instruction set (the fastest).
+ * Products of experts in the shape of Qwen3-30B-A3B's (hidden 2048, feed-forward 768), forward and towards
+ * the input, one storage of the base after the other in each round. Prints their share of the register peak,
+ * which is timed around each, and with --parts what a weight costs: `multiply` is the time that as many rows
+ * again add, `pack` the rest of bf16's time, and `decode` what the storage takes beyond bf16. Times are
+ * medians of the processor time of one thread, which other load on the machine hardly changes.
  */
+import { parseArgs } from 'node:util'
 import { createEngine } from '@cairn-tune/native'
-import { byteLength, uniform, type Dtype } from '@cairn-tune/ops'
+import { DTYPE_NAMES, byteLength, uniform, type Dtype } from '@cairn-tune/ops'
 import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
 
-const [threads = 1, rows = 256, E = 8, rounds = 9] = process.argv.slice(2, 6).map(Number)
+const PARTS = ['decode', 'pack', 'multiply'] as const
+type Part = (typeof PARTS)[number]
+
+const { values: given } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '8,32,256' },
+    stored: { type: 'string', default: 'bf16,nf4,nvfp4,mxfp4,fp8_tiles' },
+    parts: { type: 'string', default: '' },
+    experts: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '9' },
+    isa: { type: 'string' },
+  },
+})
+
+/** The items of a list, each of which must be one of `known`. */
+function listOf<Name extends string>(option: string, text: string, known: readonly Name[]): Name[] {
+  return text
+    .split(',')
+    .filter(item => item !== '')
+    .map(item => {
+      const found = known.find(name => name === item)
+      if (found === undefined) throw new Error(`--${option}: unknown ${item}, expected ${known.join(', ')}`)
+      return found
+    })
+}
+function countOf(option: string, text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1) throw new Error(`--${option}: ${text} is not a count above 0`)
+  return count
+}
+
+const stored = listOf('stored', given.stored, DTYPE_NAMES)
+const parts = listOf<Part>('parts', given.parts, PARTS)
+if (parts.length > 0 && !stored.includes('bf16'))
+  throw new Error('--parts compares storages with bf16: add bf16 to --stored')
+const rowCounts = given.rows.split(',').map(text => countOf('rows', text))
+const [E, rounds] = [countOf('experts', given.experts), countOf('rounds', given.rounds)]
 const [H, F] = [2048, 768]
-const P = rows * E
-const STORED: readonly Dtype[] = ['bf16', 'nf4', 'nvfp4', 'mxfp4', 'fp8_tiles']
 const noise = Float32Array.from(
   { length: 65_536 },
   (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.1,
 )
-const isa = process.argv[6]
-using engine = await createEngine({ threads, ...(isa && { isa }) })
-console.log(`${engine.isa}, ${threads} thread(s), ${E} experts of ${rows} rows`)
+using engine = await createEngine({ threads: 1, ...(given.isa && { isa: given.isa }) })
 
 type Op = 'expert_matmul_nt' | 'expert_matmul_nn'
-type Row = { name: string; op: Op; n: number; k: number }
-const list: Row[] = [
+type Product = { name: string; op: Op; n: number; k: number }
+const products: Product[] = [
   { name: 'gate, up', op: 'expert_matmul_nt', n: F, k: H },
   { name: 'down', op: 'expert_matmul_nt', n: H, k: F },
   { name: 'down, towards the input', op: 'expert_matmul_nn', n: F, k: H },
@@ -42,37 +76,83 @@ async function quantised(dtype: Dtype, shape: number[]) {
   return y
 }
 
-async function ready({ op, n, k }: Row, stored: Dtype) {
+async function ready({ op, n, k }: Product, dtype: Dtype, rows: number) {
   const weights = op === 'expert_matmul_nt' ? [E, n, k] : [E, k, n]
   const g = createRecorder()
-  const a = g.input('a', 'bf16', [P, k])
-  const inputs = { a, b: g.input('b', stored, weights), ends: g.input('ends', 'i32', [E]) }
+  const a = g.input('a', 'bf16', [rows * E, k])
+  const inputs = { a, b: g.input('b', dtype, weights), ends: g.input('ends', 'i32', [E]) }
   const { y } =
     op === 'expert_matmul_nt'
       ? g.expert_matmul_nt(inputs, { alpha: 1, arithmetic: 'bf16', dtype: 'bf16' })
       : g.expert_matmul_nn(inputs, { alpha: 1, arithmetic: 'bf16', stream: 0, dtype: 'bf16' })
   return prepare(engine, g.finish({ y })).bind({
-    a: await quantised('bf16', [P, k]),
-    b: await quantised(stored, weights),
+    a: await quantised('bf16', [rows * E, k]),
+    b: await quantised(dtype, weights),
     ends: engine.adopt(Int32Array.from({ length: E }, (_, e) => (e + 1) * rows)),
-    [outputBinding('y')]: engine.allocate(P * n * 2),
+    [outputBinding('y')]: engine.allocate(rows * E * n * 2),
   })
 }
 
-console.log(`| product | ${STORED.map(stored => `${stored}, of peak | of bf16`).join(' | ')} |`)
-for (const row of list) {
-  const runs = await Promise.all(STORED.map(async stored => ({ run: await ready(row, stored), best: 0 })))
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
+
+async function processorSeconds(run: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await run()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6
+}
+
+/** Median seconds of each storage for a number of rows, and its share of the peak. */
+async function measure(product: Product, rows: number) {
+  const runs = await Promise.all(
+    stored.map(async dtype => ({
+      run: await ready(product, dtype, rows),
+      seconds: Array<number>(),
+      ofPeak: Array<number>(),
+    })),
+  )
   for (const { run } of runs) await run()
   for (let i = 0; i < rounds; i++)
-    for (const one of runs) {
+    for (const { run, seconds, ofPeak } of runs) {
       const before = engine.peakFlops('bf16')
-      const start = performance.now()
-      await one.run()
-      const seconds = (performance.now() - start) / 1000
-      const peak = (threads * (before + engine.peakFlops('bf16'))) / 2
-      one.best = Math.max(one.best, (2 * P * row.n * row.k) / seconds / peak)
+      const taken = await processorSeconds(run)
+      const peak = Math.max(before, engine.peakFlops('bf16'))
+      seconds.push(taken)
+      ofPeak.push((2 * rows * E * product.n * product.k) / taken / peak)
     }
-  const plain = runs[0]?.best ?? NaN
-  const cells = runs.map(({ best }) => `${best.toFixed(2)} | ${(best / plain).toFixed(2)}`)
-  console.log(`| ${row.name} | ${cells.join(' | ')} |`)
+  return runs.map(({ seconds, ofPeak }) => ({ seconds: median(seconds), ofPeak: median(ofPeak) }))
 }
+
+console.log(`${engine.isa}, 1 thread, ${E} experts, ${rounds} rounds; of the register peak`)
+console.log(`| product | rows of an expert | ${stored.join(' | ')} |`)
+console.log(`|---|---|${stored.map(() => '---|').join('')}`)
+const costs: string[] = []
+for (const rows of rowCounts)
+  for (const product of products) {
+    const [once, twice] = [
+      await measure(product, rows),
+      parts.length > 0 ? await measure(product, 2 * rows) : [],
+    ]
+    console.log(`| ${product.name} | ${rows} | ${once.map(one => one.ofPeak.toFixed(2)).join(' | ')} |`)
+    const nanoseconds = (seconds: number) => (1e9 * seconds) / (E * product.n * product.k)
+    const fixed = once.map(({ seconds }, i) => nanoseconds(2 * seconds - (twice[i]?.seconds ?? NaN)))
+    const plain = fixed[stored.indexOf('bf16')] ?? NaN
+    const cost = (i: number): Record<Part, number> => ({
+      multiply: nanoseconds((twice[i]?.seconds ?? NaN) - (once[i]?.seconds ?? NaN)),
+      pack: plain,
+      decode: (fixed[i] ?? NaN) - plain,
+    })
+    for (const [i, dtype] of stored.entries()) {
+      const cells = parts.map(part => cost(i)[part].toFixed(3))
+      costs.push(`| ${product.name} | ${rows} | ${dtype} | ${cells.join(' | ')} |`)
+    }
+  }
+if (parts.length > 0)
+  console.log(
+    [
+      '\nNanoseconds a weight',
+      `| product | rows of an expert | storage | ${parts.join(' | ')} |`,
+      `|---|---|---|${parts.map(() => '---|').join('')}`,
+      ...costs,
+    ].join('\n'),
+  )

@@ -1,0 +1,205 @@
+// Stored weights to words of the bf16 dot instruction, a vector at a time and without floats in memory. Each
+// word has the bits that decode_floats and a rounding to bf16 give.
+//
+// A block of 4-bit codes has sixteen possible numbers. They are computed and rounded once, and a permutation
+// looks up two numbers for each word. E4M3 codes are shifted into the fields of a float of the same mantissa,
+// whose exponent is 120 too low.
+#pragma once
+#include "decode.h"
+
+namespace cairn {
+namespace {
+
+// Whether whole vectors of words of `s` are decoded here. Such dtypes have whole blocks in every row.
+inline bool has_word_decoder([[maybe_unused]] const Stored& s) {
+#if defined(__AVX512BF16__)
+  return s.rounding.format == Rounding::none &&
+         (is_nibbles(s.dtype) || s.dtype == Dtype::fp8_tiles || s.dtype == Dtype::fp8_tensor);
+#else
+  return false;
+#endif
+}
+
+// bf16 is read in place, and every other instruction set decodes floats.
+struct PlainWords {
+  int64_t columns;
+  const char* data;
+  explicit PlainWords(const Stored& s) : columns(s.columns), data(s.part[0]) {}
+  vu along(int64_t row, int64_t k) const { return load_as<vu>(data + (row * columns + k) * 2); }
+};
+
+#if defined(__AVX512BF16__)
+
+// 4-bit codes of 32 numbers of a row, one word for each pair: the indices of a permutation of 32 numbers.
+template <bool high_first>
+inline __m512i nibbles_along(const uint8_t* codes) {
+  const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+  const __m512i both = high_first
+                           ? _mm512_or_si512(_mm512_srli_epi32(bytes, 4), _mm512_slli_epi32(bytes, 16))
+                           : _mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12));
+  return _mm512_and_si512(both, _mm512_set1_epi32(0x000f000f));
+}
+
+// 4-bit codes of sixteen columns of two rows: of the first in the low half of each word, and of the second,
+// plus 16, in the high half.
+template <bool high_first>
+inline __m512i nibbles_across(const uint8_t* first, const uint8_t* second) {
+  const __m128i bytes = _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(first)),
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(second)));
+  // Words 2i and 2i + 1 both take byte i of each row, and shift by the position of their nibble.
+  const __m512i twice = _mm512_permutexvar_epi32(
+      _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0),
+      _mm512_castsi256_si512(_mm256_cvtepu8_epi16(bytes)));
+  const __m512i words = _mm512_srlv_epi32(twice, _mm512_set1_epi64(high_first ? 4ll : 4ll << 32));
+  return _mm512_or_si512(
+      _mm512_and_si512(words, _mm512_set1_epi32(0x000f000f)), _mm512_set1_epi32(0x00100000));
+}
+
+// Sixteen numbers as bf16, then sixteen others. Subnormal numbers become zero, as in the dot instruction.
+inline __m512i round_two(vf first, vf second) {
+  return (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
+}
+
+// Words of which the low halves are the first sixteen of 32 bf16, and the high halves the others.
+inline vu zip(__m512i two) {
+  return (vu)_mm512_permutexvar_epi16(
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20,
+          4, 19, 3, 18, 2, 17, 1, 16, 0),
+      two);
+}
+
+struct Nvfp4Words {
+  int64_t columns;
+  const uint8_t *codes, *scales;
+  float tensor;
+  explicit Nvfp4Words(const Stored& s)
+      : columns(s.columns),
+        codes(reinterpret_cast<const uint8_t*>(s.part[0])),
+        scales(reinterpret_cast<const uint8_t*>(s.part[1])),
+        tensor(s.without_tensor_scale ? 1.0f : tensor_scale_of(s)) {}
+
+  vf table(uint64_t block) const { return load(kE2m1Table) * decode_e4m3_one(scales[block]) * tensor; }
+  vu along(int64_t row, int64_t k) const {
+    const uint64_t at = uint64_t(row * columns + k), block = at / kNvfp4Block;
+    // The second block of the 32 numbers is the second table.
+    const __m512i second = _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi32(0x00100010), 1);
+    return (vu)_mm512_permutexvar_epi16(_mm512_or_si512(nibbles_along<false>(codes + at / 2), second),
+        round_two(table(block), table(block + 1)));
+  }
+  vu across(int64_t row, int64_t column) const {
+    const uint64_t at = uint64_t(row * columns + column), below = at + uint64_t(columns);
+    return (vu)_mm512_permutexvar_epi16(nibbles_across<false>(codes + at / 2, codes + below / 2),
+        round_two(table(at / kNvfp4Block), table(below / kNvfp4Block)));
+  }
+};
+
+struct Mxfp4Words {
+  int64_t columns;
+  const uint8_t *codes, *scales;
+  explicit Mxfp4Words(const Stored& s)
+      : columns(s.columns),
+        codes(reinterpret_cast<const uint8_t*>(s.part[0])),
+        scales(reinterpret_cast<const uint8_t*>(s.part[1])) {}
+
+  vf table(uint64_t at) const { return load(kE2m1Table) * decode_e8m0(scales[at / kMxfp4Block]); }
+  vu along(int64_t row, int64_t k) const {
+    const uint64_t at = uint64_t(row * columns + k);
+    const vf one = table(at);
+    return (vu)_mm512_permutexvar_epi16(nibbles_along<false>(codes + at / 2), round_two(one, one));
+  }
+  vu across(int64_t row, int64_t column) const {
+    const uint64_t at = uint64_t(row * columns + column), below = at + uint64_t(columns);
+    return (vu)_mm512_permutexvar_epi16(
+        nibbles_across<false>(codes + at / 2, codes + below / 2), round_two(table(at), table(below)));
+  }
+};
+
+struct Nf4Words {
+  int64_t columns;
+  const uint8_t *codes, *scale_codes;
+  const float *groups, *map;
+  float offset;
+  explicit Nf4Words(const Stored& s)
+      : columns(s.columns),
+        codes(reinterpret_cast<const uint8_t*>(s.part[0])),
+        scale_codes(reinterpret_cast<const uint8_t*>(s.part[1])),
+        groups(reinterpret_cast<const float*>(s.part[2])),
+        map(reinterpret_cast<const float*>(s.part[4])) {
+    std::memcpy(&offset, s.part[3], 4);
+  }
+
+  vf table(uint64_t at) const {
+    const uint64_t block = at / kNf4Block;
+    return load(kNf4Table) * (map[scale_codes[block]] * groups[block / kNf4Group] + offset);
+  }
+  vu along(int64_t row, int64_t k) const {
+    const uint64_t at = uint64_t(row * columns + k);
+    const vf one = table(at);
+    return (vu)_mm512_permutexvar_epi16(nibbles_along<true>(codes + at / 2), round_two(one, one));
+  }
+  vu across(int64_t row, int64_t column) const {
+    const uint64_t at = uint64_t(row * columns + column), below = at + uint64_t(columns);
+    return (vu)_mm512_permutexvar_epi16(
+        nibbles_across<true>(codes + at / 2, codes + below / 2), round_two(table(at), table(below)));
+  }
+};
+
+// Sixteen E4M3 codes times a scale. 2^120 moves the exponent exactly, so the product is rounded once. NaN
+// codes become numbers.
+inline vf finite_e4m3(const uint8_t* codes, vf scale) {
+  const __m512i wide = _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+  const __m512i bits = _mm512_and_si512(_mm512_slli_epi32(wide, 20), _mm512_set1_epi32(int(0x87f00000)));
+  return (vf)bits * power_of_two(120) * scale;
+}
+
+inline bool has_nan_e4m3(__m128i codes) {
+  const __m128i nan = _mm_set1_epi8(0x7f);
+  return _mm_cmpeq_epi8_mask(_mm_and_si128(codes, nan), nan) != 0;
+}
+
+// The same with NaN codes.
+inline vf scaled_e4m3(const uint8_t* codes, vf scale) {
+  if (__builtin_expect(has_nan_e4m3(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))), 0))
+    return decode_e4m3(__builtin_convertvector(load_as<vb>(codes), vu)) * scale;
+  return finite_e4m3(codes, scale);
+}
+
+struct Fp8Words {
+  int64_t columns, across_tiles;
+  const uint8_t* codes;
+  const float* scales;  // of tiles, or null
+  float tensor;
+  explicit Fp8Words(const Stored& s)
+      : columns(s.columns),
+        across_tiles(ceil_div(s.columns, kFp8Tile)),
+        codes(reinterpret_cast<const uint8_t*>(s.part[0])),
+        scales(s.dtype == Dtype::fp8_tiles ? reinterpret_cast<const float*>(s.part[1]) : nullptr),
+        tensor(s.without_tensor_scale ? 1.0f : tensor_scale_of(s)) {}
+
+  vf numbers(int64_t row, int64_t column) const {
+    const int64_t tile =
+        int64_t(uint64_t(row) / kFp8Tile) * across_tiles + int64_t(uint64_t(column) / kFp8Tile);
+    const float scale = scales ? scales[tile] : tensor;
+    return scaled_e4m3(codes + row * columns + column, splat(scale));
+  }
+  vu along(int64_t row, int64_t k) const { return (vu)round_two(numbers(row, k), numbers(row, k + VL)); }
+  vu across(int64_t row, int64_t column) const {
+    return zip(round_two(numbers(row, column), numbers(row + 1, column)));
+  }
+};
+
+#endif
+
+// Calls use(decoder) with the decoder of a dtype that has one.
+template <class Use>
+inline void with_word_decoder([[maybe_unused]] const Stored& s, [[maybe_unused]] Use use) {
+#if defined(__AVX512BF16__)
+  if (s.dtype == Dtype::nvfp4) use(Nvfp4Words(s));
+  else if (s.dtype == Dtype::mxfp4) use(Mxfp4Words(s));
+  else if (s.dtype == Dtype::nf4) use(Nf4Words(s));
+  else use(Fp8Words(s));
+#endif
+}
+
+}  // namespace
+}  // namespace cairn
