@@ -109,13 +109,15 @@ napi_value launchers(napi_env env, napi_callback_info) {
   return list;
 }
 
-// createEngine(driver, ordinal, folder of modules, whether they are text)
+// createEngine(driver, ordinal, folder of modules, whether they are text, whether rows are invariant)
 napi_value create_engine(napi_env env, napi_callback_info info) {
-  Args<4> args(env, info);
-  bool are_text = false;
+  Args<5> args(env, info);
+  bool are_text = false, is_row_invariant = false;
   check(env, napi_get_value_bool(env, args.value[3], &are_text));
+  check(env, napi_get_value_bool(env, args.value[4], &is_row_invariant));
   auto card = std::make_shared<Card>(driver_at(string_of(env, args.value[0])),
-      int(number_of(env, args.value[1])), string_of(env, args.value[2]), are_text);
+      int(number_of(env, args.value[1])), string_of(env, args.value[2]), are_text,
+      is_row_invariant);
   auto engine = std::make_shared<Engine>(std::move(card));
   environment_of(env).engines.insert(engine);
   return make_external(env, new EngineHandle{engine});

@@ -33,9 +33,19 @@ DeviceInfo describe_card(const Driver& driver, int ordinal) {
   return info;
 }
 
-Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text)
+namespace {
+
+DeviceInfo info_of(const Driver& driver, int ordinal, bool is_row_invariant) {
+  DeviceInfo info = describe_card(driver, ordinal);
+  info.is_row_invariant = is_row_invariant;
+  return info;
+}
+
+}  // namespace
+
+Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant)
     : driver(driver),
-      info(describe_card(driver, ordinal)),
+      info(info_of(driver, ordinal, is_row_invariant)),
       modules_(std::move(modules)),
       are_text_(are_text) {
   check_driver(driver, driver.device_get(&device_, ordinal), "opening the card");

@@ -18,7 +18,7 @@ DeviceInfo describe_card(const Driver& driver, int ordinal);
 class Card {
  public:
   // `modules` is a folder with one file per module, `<name>.cubin` or, with `are_text`, `<name>.ptx`.
-  Card(const Driver& driver, int ordinal, std::string modules, bool are_text);
+  Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;

@@ -50,6 +50,8 @@ struct DeviceInfo {
   int shared_bytes = 0;
   int64_t memory_bytes = 0;
   bool is_emulated = false;
+  // Whether each row of a product has the same bits whatever the other rows are.
+  bool is_row_invariant = false;
 };
 
 struct Grid {

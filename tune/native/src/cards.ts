@@ -23,7 +23,13 @@ export type DeviceAddon = {
   cards(driver: string): Card[]
   /** Ops that a card can run. */
   launchers(): OpName[]
-  createEngine(driver: string, ordinal: number, modules: string, areText: boolean): Handle<'card engine'>
+  createEngine(
+    driver: string,
+    ordinal: number,
+    modules: string,
+    areText: boolean,
+    isRowInvariant: boolean,
+  ): Handle<'card engine'>
   closeEngine(engine: Handle<'card engine'>): void
   /** Free bytes of the card's memory. */
   freeBytes(engine: Handle<'card engine'>): number

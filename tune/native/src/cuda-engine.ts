@@ -16,6 +16,11 @@ export type CudaOptions = {
   ordinal?: number
   /** Launches and times each op by itself instead of a graph, for profiling. */
   isTimed?: boolean
+  /**
+   * Whether each row of a product has the same bits whatever the other rows are, as a server promises. Costs
+   * speed for many rows.
+   */
+  isRowInvariant?: boolean
   /** Receives a line before a build starts. */
   log?: (line: string) => void
 }
@@ -56,7 +61,7 @@ const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): stri
 
 /** Starts an engine on a card, after building its kernels if the cache does not have them. */
 export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaEngine> {
-  const { ordinal = 0, isTimed = false, log } = options
+  const { ordinal = 0, isTimed = false, isRowInvariant = false, log } = options
   const addon = await loadDeviceAddon(log)
   const driver = driverLibrary()
   const cards = addon.cards(driver)
@@ -64,7 +69,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
   if (!card) throw new Error(`GPU ${ordinal} does not exist; the driver reports ${cards.length}`)
   const areText = card.isEmulated
   const modules = await buildModules({ capability: card.capability, areText, ...(log && { log }) })
-  const engine = addon.createEngine(driver, ordinal, modules, areText)
+  const engine = addon.createEngine(driver, ordinal, modules, areText, isRowInvariant)
 
   const buffers = new WeakMap<DeviceBuffer, CardBuffer>()
   function wrap(handle: Handle<'card buffer'>, byteLength: number): DeviceBuffer {

@@ -29,7 +29,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const [f32, bf16, i32] = [0, 1, 2]
+const [f32, i32] = [0, 2]
 const bound = (i: number) => -1 - i
 /** Tensors of the step `scale`. */
 const scaling = [
@@ -102,23 +102,6 @@ test("an error in a kernel's data has the names and shapes of its step", async (
   )
 })
 
-test('rejects an op without a launcher by name before anything runs', () => {
-  const program = oneStep(
-    'paged_write',
-    [
-      [bf16, 16, 4],
-      [bf16, 16, 4],
-      [f32, 3, 4],
-      [f32, 3, 4],
-      [i32, 3],
-      [bf16, 16, 4],
-      [bf16, 16, 4],
-    ],
-    [16, bf16],
-  )
-  expect(() => engine.compile(program)).toThrow('[paged_write] has no kernel for a card')
-})
-
 test('rejects buffers that are too small and buffers of a closed engine', async () => {
   const program = engine.compile(oneStep('scale', scaling))
   const small = [engine.allocate(8), engine.allocate(4), engine.allocate(20)]
@@ -141,8 +124,8 @@ test('looks for nvcc in CUDA_HOME, on the PATH and in the default folder', () =>
   expect(findNvcc(['/no/nvcc'])).toBeUndefined()
 })
 
-test('the documentation lists the ops that a card cannot run', async () => {
+test('every op of the table has a launcher, as the documentation states', async () => {
   const can = new Set(await listCardOps())
-  const cannot = OP_NAMES.filter(name => !can.has(name)).map(name => `\`${name}\``)
-  expect(readFileSync(page, 'utf8').replaceAll(/\s+/g, ' ')).toContain(`Not on a card: ${cannot.join(', ')}.`)
+  expect(OP_NAMES.filter(name => !can.has(name))).toEqual([])
+  expect(readFileSync(page, 'utf8')).toContain('Every op has a kernel for a card.')
 })

@@ -9,7 +9,6 @@ import {
   createCudaEngine,
   createEngine,
   findNvcc,
-  listCardOps,
   nvccCandidates,
   type CudaEngine,
   type Engine,
@@ -42,12 +41,10 @@ function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases:
 function interpretKernels(): void {
   let engine: CudaEngine
   let cpu: Engine
-  let ops: ReadonlySet<OpName>
   beforeAll(async () => {
     vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
     engine = await createCudaEngine()
     cpu = await createEngine({ threads: 1 })
-    ops = new Set(await listCardOps())
   }, 600_000)
   afterAll(() => {
     engine.close()
@@ -56,10 +53,6 @@ function interpretKernels(): void {
   })
 
   test.each(sampleOf(CASES))('$op, $dtype: $name', async ({ op, inputs, attrs, dtype }) => {
-    if (!ops.has(op)) {
-      await expect(runNative(engine, op, inputs, attrs)).rejects.toThrow(op)
-      return
-    }
     const [outputs, expected] = [await runNative(engine, op, inputs, attrs), runOracle(op, inputs, attrs)]
     for (const [name, { numbers }] of Object.entries(outputs))
       expect(relativeError(numbers, expected[name] ?? []), name).toBeLessThanOrEqual(TOLERANCE[dtype] ?? 0)

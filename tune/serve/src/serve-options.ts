@@ -36,6 +36,8 @@ export type ServeOptions = {
   allowedOrigins?: readonly string[]
   /** Adapters loaded at the start: name → directory. */
   loraModules?: Readonly<Record<string, string>>
+  /** cpu, cuda or cuda:1. Defaults to cpu. */
+  device?: string
   /** Number of compute threads. Defaults to the cores the process may use. */
   threads?: number
   /** Bytes of the KV cache. */
@@ -71,5 +73,5 @@ export const DEFAULTS = {
   maxBatchedTokens: 512,
 } as const
 
-/** Default share of the machine's memory for the cache, unless all sequences at full length need less. */
+/** Default share of the device's memory for the cache, unless all sequences at full length need less. */
 export const CACHE_SHARE = 0.25

@@ -1,7 +1,5 @@
 /** A model ready to generate: tokenizer, weights, cache, adapters and the loop over them. */
-import { totalmem } from 'node:os'
 import { basename, isAbsolute, join } from 'node:path'
-import { createEngine } from '@cairn-tune/native'
 import { partsOf, projectionLayer, readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import type { Arithmetic, Dtype } from '@cairn-tune/ops'
 import {
@@ -27,6 +25,7 @@ import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
 import { createOwnWeights, maxChangeBytes, type OwnWeights } from './engine/own-weights.ts'
 import type { ModelShape } from './engine/model-shape.ts'
+import { openDevice } from './engine/open-device.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
 import { harmonyOf, type Harmony } from './harmony/markers.ts'
 import { createForms, type Forms } from './grammar/forms.ts'
@@ -151,6 +150,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     throw new InputError(`--max-cpu-loras ${maxCpuLoras} must be at least --max-loras, which is ${maxLoras}`)
   if (options.threads !== undefined && options.threads > MAX_THREADS)
     throw new InputError(`--threads must be between 1 and ${MAX_THREADS}, got ${options.threads}`)
+  const device = await openDevice(options)
   const checkpoint = await openMappedCheckpoint(directory)
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
   if (maxModelLen > config.max_position_embeddings)
@@ -182,29 +182,29 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const enough = maxSequences * Math.ceil((maxModelLen + 1) / BLOCK) * perBlock
   const blockCount = countBlocks(
     options.kvCacheBytes ??
-      Math.min(enough, Math.max(totalmem() * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock)),
+      Math.min(
+        enough,
+        Math.max(device.memoryBytes * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock),
+      ),
     perBlock,
     maxModelLen,
   )
   const model: ModelShape = {
     ...shape,
-    // Quantised weights keep their format whatever the request. Matrices for matmuls are laid out as their
-    // kernels read them.
+    // Quantised weights keep their format whatever the request. Matrices for matmuls are laid out as the
+    // processor's kernels read them.
     storage: name => {
       const wanted =
         layoutOf(checkpoint, storedName(checkpoint, name)) ??
         (isQuantizedLayer(projectionLayer(config, name)) ? projections : dtype)
-      return wanted === 'bf16' && isMultiplied(config, name) ? 'bf16_vnni' : wanted
+      return wanted === 'bf16' && !device.isCard && isMultiplied(config, name) ? 'bf16_vnni' : wanted
     },
     blocks: blockCount,
     adapters: options.enableLora
       ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank }
       : undefined,
   }
-  const engine = await createEngine({
-    ...(options.threads === undefined ? {} : { threads: options.threads }),
-    ...(options.log ? { log: options.log } : {}),
-  })
+  const engine = await device.openEngine()
   try {
     const targets = partsOf(config).projections
     const weights = await loadBase(engine, checkpoint, listWanted(model), { copies: true })

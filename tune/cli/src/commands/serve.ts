@@ -72,6 +72,7 @@ export const serveRun = defineCommand({
       'layers that --quantization leaves unchanged, for adapters trained that way',
     ],
     [`  --dtype ${dtypes.join('|')}`, 'dtype of activations; default: that of the checkpoint'],
+    ['  --device cpu|cuda[:n]', 'processor or GPU to compute on; default: cpu'],
     ['  --no-prefix-caching', 'disable the prefix cache'],
     ['  --served-model-name NAME', 'name of the base in requests; default: MODEL'],
     ['  --threads N', `compute threads; default: ${availableParallelism()} on this machine`],
@@ -98,6 +99,7 @@ export const serveRun = defineCommand({
     'no-prefix-caching': { type: 'boolean', default: false },
     'served-model-name': { type: 'string', multiple: true },
     threads: { type: 'string' },
+    device: { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model, ...more] = positionals
@@ -143,6 +145,7 @@ export const serveRun = defineCommand({
         maxSequences: number('max-num-seqs'),
         maxBatchedTokens: number('max-num-batched-tokens'),
         threads: number('threads'),
+        device: values.device,
         kvCacheBytes:
           values['kv-cache-memory'] === undefined ? undefined : parseBytes(values['kv-cache-memory']),
         skipQuantFirstLayers: number('skip-quant-first-layers'),

@@ -85,12 +85,14 @@ struct Plan {
     }
     if (in_f32) return;
     constexpr int64_t kMinBlocks = 120;
-    if (blocks_in(p, kLarge) >= kMinBlocks) tiles = kLarge;
+    const bool may_grow = !device.is_row_invariant;
+    if (may_grow && blocks_in(p, kLarge) >= kMinBlocks) tiles = kLarge;
     unpacks = decoder && device.capability == 90 && !p.ends && p.m >= kManyRows &&
               tiles.rows == kLarge.rows;
     if (device.capability == 90 && (!decoder || unpacks) && tiles.rows == kLarge.rows)
       tiles = blocks_in(p, kWideGroups) >= kMinBlocks ? kWideGroups : kGroups;
-    const int64_t blocks = blocks_in(p, tiles),
+    // Splits order the sums, so they may depend on the number of rows only if tiles may.
+    const int64_t blocks = may_grow ? blocks_in(p, tiles) : blocks_of(p.n, tiles.columns),
                   steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
     if (!p.ends && !p.live_rows && blocks < kMinBlocks)
       splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
