@@ -1,7 +1,10 @@
 /** The mutants: each removes one protection from the code, and the tests that it names must fail then. */
 import { readFileSync } from 'node:fs'
 
-/** `suite` is where the tests run: `fast` in `npm test`; the others in the command of that name. */
+/**
+ * `suite` is where the tests run: `fast` in `npm test`; the others in the command of that name. With `title`
+ * only the tests that contain it run.
+ */
 export type Mutant = {
   name: string
   path: string
@@ -9,11 +12,21 @@ export type Mutant = {
   find: string
   replace: string
   tests: string[]
+  title?: string
   suite: 'fast' | 'faults' | 'cuda' | 'tours'
 }
 
 export const readMutants = (): Mutant[] =>
   JSON.parse(readFileSync(new URL('mutants.json', import.meta.url), 'utf8'))
+
+/** The arguments of vitest that run the tests of these mutants: by title, when each has one. */
+export function testArguments(mutants: readonly Pick<Mutant, 'tests' | 'title'>[]): string[] {
+  const files = [...new Set(mutants.flatMap(({ tests }) => tests))]
+  const titles = mutants.flatMap(({ title }) => title ?? [])
+  if (titles.length < mutants.length) return files
+  const escaped = [...new Set(titles)].map(title => title.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return [...files, '-t', escaped.join('|')]
+}
 
 /** The mutated source. Throws where the text is missing or occurs twice: the code has changed. */
 export function mutate({ name, path, find, replace }: Mutant, source: string): string {

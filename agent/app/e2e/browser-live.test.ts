@@ -112,6 +112,7 @@ test('after a person takes over and types a secret, the turn continues and the s
         when: { user: '^log in' },
         steps: [
           call('browser_navigate', { url: site }),
+          call('browser_take_screenshot', {}),
           call('request_user_action', {
             title: 'Sign in',
             instructions: 'Type the password and press Go.',
@@ -203,5 +204,12 @@ test('after a person takes over and types a secret, the turn continues and the s
   await client.call('destroyBrowser', { params: { id } })
   await waitFor(client, id, done.id, isType('browser.destroyed'))
   if (RUN_ALL) expect(await heapHas(server.pid, dumps, SECRET)).toBe(false)
+  // The pages that the agent was on stay in view.
+  await by(page, 'no-browser').waitFor()
+  await by(page, 'visit').first().locator('img').waitFor()
+  expect(await by(page, 'visit').locator('strong').allTextContents()).toEqual(['Sign in', 'Home'])
+  expect(await findings(page)).toEqual([])
+  await by(page, 'visit').first().click()
+  await by(page, 'event-detail').getByText('browser_navigate').first().waitFor()
   expect(troubles.filter(trouble => !/ERR_|Failed to (load|fetch)|404|WebSocket/.test(trouble))).toEqual([])
 })

@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { openBrowser, openPage } from './browser.ts'
+import { DESKTOP, openBrowser, openPage, PHONE } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { newSession, runTurn } from './session.ts'
 
@@ -15,6 +15,20 @@ const scenario = {
   pace_ms: 0,
   rules: [
     { when: { user: '^talk' }, answer: { text: 'One more paragraph.\n\n'.repeat(60) } },
+    { when: { user: 'Goal:\\s+Wait' }, answer: { text: 'Counting.', hang: true } },
+    {
+      when: { user: '^plan' },
+      steps: [
+        {
+          tool_calls: [
+            { name: 'todo', arguments: { todos: [{ id: 'a', content: LONG, status: 'in_progress' }] } },
+            { name: 'share_note', arguments: { notes: [{ type: 'FACT', content: LONG }] } },
+            { name: 'spawn_worker', arguments: { goal: 'Wait for it' } },
+          ],
+        },
+        { text: 'One more paragraph.\n\n'.repeat(60) },
+      ],
+    },
     {
       when: { user: '^work' },
       steps: [
@@ -80,6 +94,46 @@ test('a card that changes height keeps the chat at its end; a reader who scrolls
   await by(page, 'tab-chat').click()
   await newest.waitFor()
   await expect.poll(async () => Math.abs((await page.evaluate<number>(fromEnd)) - place)).toBeLessThan(6)
+})
+
+/** What covers the chat, and whether its last row and the composer are in view. */
+const COVERED = `(() => {
+  const scroller = document.querySelector('.chat-scroll')
+  const { left, right, top, bottom } = scroller.getBoundingClientRect()
+  const covers = new Set()
+  for (let y = top + 1; y < bottom; y += 8)
+    for (const x of [left + 12, (left + right) / 2, right - 24]) {
+      const drawn = document.elementFromPoint(x, y)
+      if (drawn === null || drawn.closest('.tail-button') !== null) continue
+      if (!scroller.contains(drawn)) covers.add(drawn.className)
+      for (let at = drawn; at !== scroller && at !== null; at = at.parentElement)
+        if (['sticky', 'fixed'].includes(getComputedStyle(at).position)) covers.add(at.className)
+    }
+  const last = [...scroller.querySelectorAll('[data-testid="answer"]')].at(-1).getBoundingClientRect()
+  const composer = document.querySelector('[data-testid="composer"]').getBoundingClientRect()
+  return {
+    covers: [...covers],
+    isLastInView: last.bottom <= bottom + 1 && last.bottom > top,
+    isComposerInView: composer.top >= bottom && composer.bottom <= innerHeight && composer.right <= innerWidth,
+  }
+})()`
+
+test('the lines of a plan and of a pause stand between the chat and the composer, and cover neither', async () => {
+  const { page, client, url, id } = await begin()
+  await runTurn(client, id, 'plan it')
+  await client.call('pauseSession', { params: { id } })
+  await page.evaluate(`localStorage.setItem('cairn-rail-closed', '1')`)
+  for (const viewport of [PHONE, DESKTOP]) {
+    await page.setViewportSize(viewport)
+    await page.goto(`${url}/sessions/${id}`)
+    await by(page, 'answer').last().waitFor()
+    for (const strip of ['plan', 'resume']) await by(page, strip).waitFor()
+    const clear = { covers: [], isLastInView: true, isComposerInView: true }
+    await expect.poll(() => page.evaluate(COVERED)).toEqual(clear)
+    // In the middle of the answer, too.
+    await page.evaluate(`document.querySelector('.chat-scroll').scrollTop = 300`)
+    await expect.poll(() => page.evaluate(COVERED)).toEqual({ ...clear, isLastInView: false })
+  }
 })
 
 test('long lines scroll within their file; an approval lists its arguments as plain text', async () => {

@@ -6,59 +6,11 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { itemRow, openItem } from './inbox.ts'
 import { DESKTOP, openBrowser, openPage, PHONE } from './browser.ts'
+import { BROKEN, OUTSIDE } from './layout.ts'
 import { placeOfLongTexts, writeLongSettings, writeLongTexts } from './long-texts.ts'
 import { startService } from './server.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
-
-/**
- * The visible elements that lie outside the window. Content that scrolls in a region of its own may be wider,
- * and so may a line that is cut with an ellipsis; the frame of the page may not hide what is wider.
- */
-const OUTSIDE = `(() => {
-  const REGION =
-    'pre, .table-scroll, .rail-tabs, .task-graph, .excerpt, .command-output, .diff, .chips, .home-starts, ' +
-    '.agents-nav, [role="grid"], [role="treegrid"]'
-  const style = element => getComputedStyle(element)
-  const isCut = element => {
-    for (let at = element.parentElement; at; at = at.parentElement) {
-      if (at.matches(REGION) || style(at).textOverflow === 'ellipsis') return true
-      if (at.tagName === 'svg' || at.closest('.visually-hidden')) return true
-    }
-    return false
-  }
-  const found = new Set()
-  for (const element of document.querySelectorAll('#root *, .popover *, .modal *, .popover, .modal')) {
-    const { left, right, width, height } = element.getBoundingClientRect()
-    if (width === 0 || height === 0 || (left >= -1 && right <= innerWidth + 1)) continue
-    // The last is a picker's native select for forms, which is clipped to a pixel.
-    const unseen = '.visually-hidden, .skip, .diagram-frame, [data-testid="hidden-select-container"]'
-    if (element.closest(unseen) || isCut(element)) continue
-    if (style(element).visibility === 'hidden') continue
-    const { tagName, className, dataset } = element
-    found.add(tagName.toLowerCase() + '.' + String(className.baseVal ?? className) + ' ' +
-      (dataset.testid ?? '') + ' ' + Math.round(left) + '..' + Math.round(right))
-  }
-  return [...found].slice(0, 8)
-})()`
-
-/** The words of tables, chips and buttons that are drawn in two lines. */
-const BROKEN = `(() => {
-  const found = []
-  for (const element of document.querySelectorAll('.table :is(th, td), .chip, .event-chip, .badge, .status, .button')) {
-    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
-    for (let node = texts.nextNode(); node; node = texts.nextNode())
-      for (const { index, 0: word } of node.data.matchAll(/[^\\s\\u200B-]{2,30}(?![^\\s-])/g)) {
-        if (index > 0 && /[^\\s-]/.test(node.data[index - 1])) continue
-        const range = document.createRange()
-        range.setStart(node, index)
-        range.setEnd(node, index + word.length)
-        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
-        if (lines.size > 1) found.push(word)
-      }
-  }
-  return found.slice(0, 8)
-})()`
 
 test('long texts leave every button in the window and every word of a table whole', async () => {
   const server = await startService(placeOfLongTexts())

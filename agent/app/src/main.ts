@@ -97,7 +97,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   // The data directory has its key by now, created here or by another process on the database.
   learnSecrets(await signingSecrets(dataDir))
   url = reachableUrl(await listen(api, options))
-  if (role !== 'worker') parts.defer(announceServer(dataDir, aboutServer(config, url)))
+  if (role !== 'worker') parts.defer(announceServer(dataDir, aboutServer(options, url)))
 
   const given = { ...options, store, models, secrets, redact, log, url, mcpLogins }
   worker =
@@ -131,9 +131,10 @@ const listen = (api: Awaited<ReturnType<typeof createApi>>, options: ServiceOpti
   })
 
 /** How programs on this machine find the server. */
-const aboutServer = ({ public_url }: ServiceOptions['config'], url: string) => ({
+const aboutServer = ({ config: { public_url }, env }: ServiceOptions, url: string) => ({
   url,
   pid: process.pid,
+  path: env['PATH'] ?? null,
   ...(public_url === undefined ? {} : { public_url }),
 })
 

@@ -89,6 +89,42 @@ test('finds bwrap in any directory of PATH', async () => {
   expect(ranIn(place, id)).toBe(true)
 })
 
+type Finding = { check: string; verdict: string; detail: string }
+const inSandbox = ({ check }: Finding): boolean => check === 'sandbox' || check === 'coding agents'
+
+test('doctor reports the sandbox of the running server, not what the command itself would find', async () => {
+  const doctor = async (place: ServerDirs): Promise<Finding[]> => {
+    const { stdout } = await cairn(place, ['doctor', '--json'])
+    return (JSON.parse(stdout) as Finding[]).filter(inSandbox)
+  }
+  const found = makePlace({ scenario: CALLS })
+  const withoutPrograms = onlyPrograms(found)
+  // The command finds bubblewrap nowhere; the server does.
+  const boxed = await startService(found)
+  const { summary } = await sandboxOf(boxed.client)
+  expect(await doctor(withoutPrograms)).toEqual([
+    { check: 'sandbox', verdict: 'ok', detail: summary },
+    { check: 'coding agents', verdict: 'ok', detail: 'cairn, sandboxed' },
+  ])
+  await boxed.stop()
+  // Without a server, doctor reports what one started with this PATH would have.
+  expect(await doctor(withoutPrograms)).toMatchObject([{ verdict: 'warn' }, { verdict: 'warn' }])
+  // The server finds it nowhere; the command does.
+  const { client } = await startService(withoutPrograms)
+  expect(await doctor(found)).toEqual([
+    { check: 'sandbox', verdict: 'warn', detail: (await sandboxOf(client)).summary },
+    { check: 'coding agents', verdict: 'warn', detail: expect.stringContaining('has no sandbox') },
+  ])
+})
+
+test('doctor reports the sandbox of a server whose configuration was edited after its start', async () => {
+  const place = makePlace({ scenario: CALLS, config: { sandbox: { terminal: 'unboxed', network: 'open' } } })
+  await startService(place)
+  const { env } = makePlace({ scenario: CALLS })
+  const edited = { ...place, env: { ...place.env, CAIRN_CONFIG: env['CAIRN_CONFIG'] ?? '' } }
+  expect((await cairn(edited, ['doctor'])).stdout).toMatch(/^! sandbox +Commands run WITHOUT a sandbox/m)
+})
+
 /** Promise 11.8: Commands run without a sandbox only if the configuration explicitly allows it. */
 test('the configuration can allow commands without a sandbox, and every interface reports it', async () => {
   const sandbox = { terminal: 'unboxed', network: 'open' }

@@ -1,11 +1,19 @@
-/** What a server started here, with this PATH, would report about its sandbox and the programs in it. */
+/**
+ * The sandbox of the server on the data directory and the programs in it. Without a server: what one that
+ * this command started would have.
+ */
+import { createClient } from '@cairn/client'
 import { chooseSandbox, type SandboxChoice } from '@cairn/sandbox'
 import { describeMcpSandbox, findBrowser, findCodingAgents } from '@cairn/harness'
-import type { Config } from '@cairn/protocol'
+import { type AnswerOf, asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
+import { findServer } from '../local/data-dir.ts'
+import { hasLocalAdmin, localToken } from '../local/local-admin.ts'
 import type { Finding } from './finding.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
+
+const PROBE_MS = 5_000
 
 export async function checkBoxes(env: Environment, dataDir: string): Promise<Finding[]> {
   let config: Config
@@ -15,10 +23,17 @@ export async function checkBoxes(env: Environment, dataDir: string): Promise<Fin
     // The configuration check reports it.
     return []
   }
-  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
+  const reported = await askServer(dataDir)
+  if (reported !== null && 'problem' in reported)
+    return [{ check: 'sandbox', verdict: 'warn', detail: reported.problem }]
+  // The runners may have other programs than this machine.
+  if (reported?.status.terminal === 'on_workers')
+    return [{ check: 'sandbox', verdict: 'ok', detail: `not checked: ${reported.status.summary}` }]
+  const path = reported === null ? env['PATH'] : reported.path
+  const sandbox = await chooseSandbox({ config: config.sandbox, path, claims: false })
   try {
     return [
-      checkSandbox(sandbox),
+      checkSandbox(reported?.status ?? sandbox.standing),
       await checkBrowser(config, sandbox, env),
       checkCodingAgents(config, dataDir, sandbox),
       ...checkMcpServers(config, sandbox),
@@ -28,7 +43,23 @@ export async function checkBoxes(env: Environment, dataDir: string): Promise<Fin
   }
 }
 
-function checkSandbox({ standing: { terminal, network, summary } }: SandboxChoice): Finding {
+type SandboxStatus = AnswerOf<'about'>['sandbox']
+type Reported = { status: SandboxStatus; path: string | undefined } | { problem: string }
+
+/** The sandbox that the running server reports, and the PATH of its programs. Null: no server. */
+async function askServer(dataDir: string): Promise<Reported | null> {
+  const server = findServer(dataDir)
+  if (server === null || !hasLocalAdmin(dataDir)) return null
+  const client = createClient({ baseUrl: server.url, token: () => localToken(dataDir) })
+  try {
+    const { sandbox } = await client.call('about', { signal: AbortSignal.timeout(PROBE_MS) })
+    return { status: sandbox, path: server.path ?? undefined }
+  } catch (error) {
+    return { problem: `not checked: the server did not report its sandbox: ${asError(error).message}` }
+  }
+}
+
+function checkSandbox({ terminal, network, summary }: SandboxStatus): Finding {
   const isSafe = terminal === 'boxed' && network !== 'open'
   return { check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: summary }
 }

@@ -14,8 +14,8 @@ function folder(): string {
 test('finds a server that published its address until it stops', () => {
   const dir = folder()
   expect(findServer(dir)).toBeNull()
-  const withdraw = announceServer(dir, { url: 'http://127.0.0.1:1', pid: process.pid })
-  expect(findServer(dir)).toEqual({ url: 'http://127.0.0.1:1', pid: process.pid })
+  const withdraw = announceServer(dir, { url: 'http://127.0.0.1:1', pid: process.pid, path: null })
+  expect(findServer(dir)).toEqual({ url: 'http://127.0.0.1:1', pid: process.pid, path: null })
   expect(statSync(join(dir, 'server.json')).mode & 0o777).toBe(0o600)
   withdraw()
   expect(findServer(dir)).toBeNull()
@@ -23,7 +23,7 @@ test('finds a server that published its address until it stops', () => {
 
 test('ignores the files of a killed server', () => {
   const dir = folder()
-  announceServer(dir, { url: 'http://127.0.0.1:1', pid: spawnSync('true').pid })
+  announceServer(dir, { url: 'http://127.0.0.1:1', pid: spawnSync('true').pid, path: null })
   expect(findServer(dir)).toBeNull()
   writeFileSync(join(dir, 'server.json'), '{"url"')
   expect(findServer(dir)).toBeNull()

@@ -26,8 +26,11 @@ export function reachableUrl({
   return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
 }
 
-/** `public_url` is the address for people, if one is configured. */
-export type RunningServer = { url: string; pid: number; public_url?: string }
+/**
+ * `public_url` is the address for people, if one is configured. `path` is the PATH in which the server looks
+ * for programs; null: it has none.
+ */
+export type RunningServer = { url: string; pid: number; path: string | null; public_url?: string }
 const FILE = 'server.json'
 
 /** Publishes the server's address for commands on this machine. Returns a function that withdraws it. */

@@ -5,6 +5,7 @@ import { Button } from 'react-aria-components'
 import { client, describeError, isMissing } from '../api.ts'
 import { BrowserBar } from './browser-bar.tsx'
 import { BrowserControl } from './browser-control.tsx'
+import { FilmStrip } from './film-strip.tsx'
 import { LivePicture } from './live-picture.tsx'
 import { useLiveView } from './use-live-view.ts'
 import { Empty } from '../ui/empty.tsx'
@@ -12,11 +13,13 @@ import { WebIcon } from '../ui/page-icons.tsx'
 import './browser.css'
 import { generalWords } from '../words/general.ts'
 import { browserWords } from '../words/browser.ts'
+import type { FollowedSession } from '../session/followed-session.ts'
 import type { Input } from './live-socket.ts'
 
 const LOOK_MS = 3_000
 
-export function BrowserTab({ sessionId }: { sessionId: string }) {
+export function BrowserTab({ log }: { log: FollowedSession }) {
+  const sessionId = log.id
   const { data, error } = useQuery({
     queryKey: ['browser', sessionId],
     queryFn: () => client.call('getBrowser', { params: { id: sessionId } }),
@@ -29,18 +32,22 @@ export function BrowserTab({ sessionId }: { sessionId: string }) {
         {describeError(error)}
       </p>
     )
-  if (error !== null) return <NoBrowser />
+  if (error !== null) return <NoBrowser log={log} />
   if (data === undefined) return <p className="empty">{generalWords.loading}</p>
-  return <OpenBrowser key={data.browser_id} sessionId={sessionId} holderName={data.holder?.name ?? null} />
+  return <OpenBrowser key={data.browser_id} log={log} holderName={data.holder?.name ?? null} />
 }
 
-const NoBrowser = () => (
-  <Empty testId="no-browser" icon={<WebIcon />} title={browserWords.closed}>
-    <p>{browserWords.closedText}</p>
-  </Empty>
+const NoBrowser = ({ log }: { log: FollowedSession }) => (
+  <section className="browser" aria-label={browserWords.browser}>
+    <Empty testId="no-browser" icon={<WebIcon />} title={browserWords.closed}>
+      <p>{browserWords.closedText}</p>
+    </Empty>
+    <FilmStrip log={log} />
+  </section>
 )
 
-function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName: string | null }) {
+function OpenBrowser({ log, holderName }: { log: FollowedSession; holderName: string | null }) {
+  const sessionId = log.id
   const canvas = useRef<HTMLCanvasElement | null>(null)
   const size = useRef({ width: 1280, height: 800 })
   const draw = useCallback((bitmap: ImageBitmap, now: { width: number; height: number }) => {
@@ -54,7 +61,7 @@ function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName:
     bitmap.close()
   }, [])
   const { view, say } = useLiveView(sessionId, draw)
-  if (view.state === 'none') return <NoBrowser />
+  if (view.state === 'none') return <NoBrowser log={log} />
   const front = view.tabs.find(tab => tab.front)
   return (
     <section className="browser" aria-label={browserWords.browser} data-yours={view.yours || undefined}>
@@ -80,6 +87,7 @@ function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName:
         <LivePicture canvas={canvas} size={size} drives={view.yours} title={front?.title ?? ''} say={say} />
       </div>
       {view.yours && <TypeForMe say={say} />}
+      <FilmStrip log={log} />
     </section>
   )
 }

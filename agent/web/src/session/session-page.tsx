@@ -139,7 +139,7 @@ function LoadedView({ view, log, session }: Loaded) {
     case 'workers':
       return <WorkersTab log={log} session={session} />
     case 'browser':
-      return <BrowserTab sessionId={log.id} />
+      return <BrowserTab log={log} />
     case 'events':
       return <EventsTab log={log} session={session} />
   }

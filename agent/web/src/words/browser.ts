@@ -18,6 +18,7 @@ export const browserWords = {
   closed: 'No browser open',
   closedText: 'Logins are kept for 7 days.',
   browser: 'Browser',
+  visited: 'Pages visited',
   dialog: 'Page dialog',
   ok: 'OK',
   page: (title: string) => `Page ${title}. Your keystrokes go to this page. Press Escape twice to leave it.`,
