@@ -11,7 +11,8 @@ export const OUTSIDE = `(() => {
   const style = element => getComputedStyle(element)
   const isCut = element => {
     for (let at = element.parentElement; at; at = at.parentElement) {
-      if (at.matches(REGION) || style(at).textOverflow === 'ellipsis') return true
+      const scrolls = !at.matches('.table-scroll') || style(at).overflowX !== 'visible'
+      if ((at.matches(REGION) && scrolls) || style(at).textOverflow === 'ellipsis') return true
       if (at.tagName === 'svg' || at.closest('.visually-hidden')) return true
     }
     return false
