@@ -109,7 +109,8 @@ test.each(oneIn(32, CASES))(
     expect(task.status).toBe('completed')
     expect(task.result?.structuredContent).toMatchObject({ state: 'completed' })
     expect(task.result?.content.map(({ text }) => text).join('\n')).toMatch(ends)
-    expect(await get()).toEqual(task)
+    // A title may be added later, and changes the time of the task.
+    expect((await get()).result).toEqual(task.result)
     await expectOnce(state.server, taskId.split('_')[1] ?? '')
     // The flow has that many commits: its server did not survive.
     expect(state.kills).toBe(1)
