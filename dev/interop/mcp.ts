@@ -9,7 +9,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -57,6 +57,10 @@ const HOW = {
   client: ['--command', `${process.execPath} ${client}`, '--timeout', String(TIMEOUT_MS)],
   server: ['--url', url],
 }
+
+/** The suite needs the Node that runs this program, which may not be the one of the system. */
+const env = { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) }
+
 const failed: string[] = []
 for (const revision of chosen(REVISIONS))
   for (const side of chosen(SIDES)) if (!(await passes(side, revision))) failed.push(`${side} ${revision}`)
@@ -68,11 +72,16 @@ process.exitCode = failed.length === 0 ? 0 : 1
 async function passes(side: (typeof SIDES)[number], revision: string): Promise<boolean> {
   const suite = ['exec', '--yes', `--package=${SUITE}`, '--', 'conformance', side]
   const args = [...suite, '--requirements', revision, ...HOW[side]]
-  const { ok, stdout } = await new Promise<{ ok: boolean; stdout: string }>(resolve => {
-    const options = { cwd: folder, encoding: 'utf8' as const, maxBuffer: 2 ** 28 }
-    execFile('npm', args, options, (error, stdout) => resolve({ ok: error === null, stdout }))
-  })
+  const { ok, stdout, stderr } = await new Promise<{ ok: boolean; stdout: string; stderr: string }>(
+    resolve => {
+      const options = { cwd: folder, env, encoding: 'utf8' as const, maxBuffer: 2 ** 28 }
+      execFile('npm', args, options, (error, stdout, stderr) =>
+        resolve({ ok: error === null, stdout, stderr }),
+      )
+    },
+  )
   console.log(`\n# ${side}, ${revision}`)
-  console.log(stdout.slice(stdout.search(/=== (?:SUITE )?SUMMARY ===/)).trim())
+  const summary = stdout.search(/=== (?:SUITE )?SUMMARY ===/)
+  console.log(summary === -1 ? `The suite did not finish:\n${stderr}` : stdout.slice(summary).trim())
   return ok
 }
