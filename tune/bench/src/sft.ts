@@ -53,6 +53,8 @@ export type SftOptions = {
   threads?: number | undefined
   /** Processes of this machine that train together. */
   ranks?: number | undefined
+  /** Ranks that divide the experts of a model. */
+  expertParallel?: number | undefined
   device?: string | undefined
   signal?: AbortSignal | undefined
   onNote?: (line: string) => void
@@ -120,6 +122,7 @@ function flagsOf(
     offload,
     threads,
     ranks,
+    expertParallel,
     device,
   }: SftOptions,
   dataset: string,
@@ -142,6 +145,7 @@ function flagsOf(
     offload,
     threads,
     ranks,
+    expert_parallel: expertParallel,
     device,
   }
   return Object.entries(settings).flatMap(([key, value]) =>

@@ -9,6 +9,7 @@
 export { ONE, type Gradient } from './gradient-context.ts'
 export * from './add-into-sums.ts'
 export * from './differentiate.ts'
+export * from './divide-experts.ts'
 export * from './execute.ts'
 export * from './flatten.ts'
 export * from './oracle/interpret.ts'

@@ -3,7 +3,7 @@
  * on a disk, every micro-batch of a window passes a layer before the next layer's weights are loaded. The
  * steps and their order do not change, so a program in stages gives the same bits as the whole.
  */
-import { PART_ALIGNMENT, alignUp, byteLength } from '@cairn-tune/ops'
+import { PART_ALIGNMENT, alignUp, byteLength, type Shape } from '@cairn-tune/ops'
 import { outputBinding, assignOffsets, type Lifetime } from './plan.ts'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 
@@ -82,10 +82,12 @@ function carriedLives(runs: readonly (readonly Step[])[]): Map<Tensor, Lifetime>
   return lives
 }
 
-function makeStage(
+/** The stage of some steps of a program. `shapeOf` gives the shape that a tensor has in it. */
+export function makeStage(
   { outputs }: Program,
   steps: readonly Step[],
   spanOf: (tensor: Tensor) => ByteRange | undefined,
+  shapeOf: (tensor: Tensor) => Shape = ({ shape }) => shape,
 ): Stage {
   const tensors: Tensor[] = []
   const own = new Map<Tensor, Tensor>()
@@ -93,7 +95,7 @@ function makeStage(
   const carried = new Map<string, ByteRange>()
   const made: Record<string, Tensor> = {}
   const add = (tensor: Tensor, as: Pick<Tensor, 'name' | 'isInput'>): Tensor => {
-    const copy = { ...tensor, ...as, id: tensors.length }
+    const copy = { ...tensor, ...as, shape: shapeOf(tensor), id: tensors.length }
     tensors.push(copy)
     own.set(tensor, copy)
     return copy
@@ -128,4 +130,5 @@ function makeStage(
   return { program: { tensors, steps: mapped, outputs: made }, reads, carried }
 }
 
-const carriedName = (tensor: Tensor) => `carried:${tensor.id}`
+/** Name of a tensor in the stages that it is carried to. */
+export const carriedName = (tensor: Tensor) => `carried:${tensor.id}`

@@ -13,6 +13,7 @@ import {
   readAdapter,
   type Adapter,
   type AdapterTensor,
+  type ExpertSlice,
   type FloatDtype,
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
@@ -40,7 +41,7 @@ function fillAdapterMatrix(seed: number, { name, shape }: Matrix, values: Float3
 /** The same for a tensor of a program: one matrix, or one per expert. */
 export function fillAdapter(
   seed: number,
-  tensor: { name: string; shape: Shape },
+  tensor: { name: string; shape: Shape; slice?: ExpertSlice | undefined },
   values: Float32Array,
 ): void {
   const matrices = matricesOf(tensor)

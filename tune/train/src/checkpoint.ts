@@ -12,6 +12,7 @@ import { byteLength } from '@cairn-tune/ops'
 import {
   InputError,
   checkTensor,
+  inFileOrder,
   makeDirectories,
   openMapped,
   openSafetensors,
@@ -21,6 +22,7 @@ import {
 import { z } from 'zod'
 import type { TrainConfig } from './config.ts'
 import type { DataPosition } from './data/batches.ts'
+import { partOfWhole, wholeOf } from './experts/expert-share.ts'
 import type { StateTensor } from './record-update.ts'
 
 const FOLDER = 'checkpoints'
@@ -80,6 +82,7 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'ranks',
   'rank_transport',
   'rank_timeout',
+  'expert_parallel',
 ]
 
 /**
@@ -118,7 +121,7 @@ export async function listCheckpoints(outputDir: string): Promise<number[]> {
 export async function writeCheckpointState(
   outputDir: string,
   state: CheckpointState,
-  read: (name: string) => Promise<Uint8Array>,
+  read: (tensor: StateTensor) => Promise<Uint8Array>,
   tensors: readonly StateTensor[],
   maxCount: number,
 ): Promise<void> {
@@ -128,7 +131,11 @@ export async function writeCheckpointState(
   await makeDirectories(temporary)
   await writeSafetensors(
     join(temporary, TENSORS),
-    tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: () => read(tensor.name) })),
+    tensors.map(tensor => ({
+      name: tensor.name,
+      ...storedAs(wholeOf(tensor)),
+      bytes: () => read(tensor),
+    })),
   )
   await writeTextAtomically(join(temporary, STATE), `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`)
   const path = join(folder, nameOf(state.step))
@@ -139,6 +146,12 @@ export async function writeCheckpointState(
   for (const step of all.slice(0, Math.max(0, all.length - maxCount)))
     await rm(join(folder, nameOf(step)), { recursive: true, force: true })
 }
+
+/** Tensors in the order in which a checkpoint's are read. */
+export const inCheckpointOrder = (tensors: readonly StateTensor[]): StateTensor[] =>
+  inFileOrder(tensors.map(tensor => ({ name: tensor.name, dtype: storedAs(tensor).dtype, tensor }))).map(
+    ({ tensor }) => tensor,
+  )
 
 /** Stores f32 as such, other formats as bytes. */
 const storedAs = ({ dtype, shape }: StateTensor) =>
@@ -190,11 +203,11 @@ export async function openCheckpointTensors(
   const file = await openSafetensors(path, openMapped)
   return async (tensor, target) => {
     const entry = file.tensors.get(tensor.name)
-    const { dtype, shape } = storedAs(tensor)
+    const { dtype, shape } = storedAs(wholeOf(tensor))
     if (!entry) throw new InputError(`${path}: has no tensor ${JSON.stringify(tensor.name)}`)
     checkTensor(path, entry, [dtype], shape)
     const bytes = await file.read(tensor.name)
-    engine.write(target, bytes)
+    engine.write(target, partOfWhole(bytes, tensor))
     await forgetPages(bytes)
   }
 }

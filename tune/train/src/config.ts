@@ -331,6 +331,14 @@ export const configSchema = z.strictObject({
   rank_timeout: count
     .default(60)
     .describe('Seconds without a sign of life after which a rank counts as lost.'),
+  expert_parallel: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe(
+      'Number of ranks that divide the experts of a model among them: 1, so that each has all, or ranks.',
+    ),
 })
 
 export type TrainConfig = z.infer<typeof configSchema>

@@ -22,3 +22,12 @@ export class RanksError extends Error {
 export class DivergedError extends Error {
   override name = 'DivergedError'
 }
+
+/** The error of a step whose loss or gradient is not finite. */
+export const diverged = (what: string, value: number, step: number, learningRate: number) =>
+  new DivergedError(
+    `step ${step}: the ${what} is ${value}, so the step was skipped (learning rate ` +
+      `${learningRate.toPrecision(3)}) and the run stopped. ` +
+      'Lower learning_rate, raise warmup_steps, or check the data; --resume continues from the last ' +
+      'checkpoint. If the first step fails, the base weights contain non-finite numbers.',
+  )

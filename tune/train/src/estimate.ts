@@ -17,6 +17,8 @@ import type { ModelConfig } from '@cairn-tune/models'
 import { loadingBytes, plainDtype, type Checkpoint } from '@cairn-tune/weights'
 import { copyBytes } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
+import { divideStep, expertShareOf, wholeOf } from './experts/expert-share.ts'
+import { planAllDivided, type DividedPlans } from './experts/plan-divided.ts'
 import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
 import { hasReference } from './methods.ts'
@@ -59,6 +61,8 @@ export type RunPlan = {
   /** Description of the recomputed blocks. */ recomputed: string
   /** The same programs in stages, for a streamed base. */
   streamed: StreamedPlans | undefined
+  /** The same programs for a rank with a part of the experts. */
+  divided: DividedPlans | undefined
   /** Rows of logits that the programs compute at a time. They decide the order of sums on a card. */
   logitRows: number
 }
@@ -78,6 +82,8 @@ export type PlanOptions = {
   tokenIds?: ReadonlySet<number> | undefined
   /** Rows of logits of the run that this one continues. */
   logitRows?: number | undefined
+  /** The rank that the plan is for, which matters if ranks divide the experts. */
+  rank?: number | undefined
 }
 
 /** Rows of logits if more of them do not fit. */
@@ -101,7 +107,8 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
   const { engine, checkpoint, model, config, boundaries, budgetBytes, processBytes, tokenIds } = options
   const stored = (name: string) => plainDtype(checkpoint, name)
   const recording = { boundaries, plainDtype: stored, logitRows, copiesAdapters: engine.convertsInLaunches }
-  const micro = recordMicroStep(model, config, recording)
+  const share = expertShareOf(config, model, options.rank ?? 0)
+  const micro = divideStep(recordMicroStep(model, config, recording), share)
   const evaluation = planEvaluation(config, () => recordEvaluation(model, config, recording))
   const answers = (of: 'base' | 'adapted') => withPlan(recordAnswers(model, config, of, recording))
   const scoring = config.method === 'kto' ? answers('adapted') : undefined
@@ -118,7 +125,7 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
       : residentBytes(micro.base, { checkpoint, model, tokenIds }) +
         micro.tables.reduce((sum, { shape }) => sum + byteLength('f32', shape), 0),
     trained: trained + copies,
-    gradients: trained * sumsPerStep(config),
+    gradients: trained * sumsPerStep(config) + largestOfExperts(micro),
     optimizer: micro.trained
       .flatMap(tensor => momentsOf(tensor, config))
       .reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
@@ -137,11 +144,16 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
       ...others.map(({ program }) => program),
     ].map(program => scratchBytes(engine, program)),
   )
+  const beside = fixed.process + fixed.weights + fixed.trained + fixed.gradients + fixed.optimizer + scratch
+  const rest = budgetBytes - beside
+  const divided = share && planAllDivided(micro.program, evaluation?.program, share, config.recompute, rest)
   const withArena = (ofSteps: number): MemoryEstimate => {
     // All programs share one arena, because they never run at the same time.
     const arena = streamed
       ? streamed.arenaBytes + streamed.carriedBytes
-      : Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
+      : divided
+        ? divided.arenaBytes
+        : Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
     const stepping = fixed.trained + fixed.gradients + fixed.optimizer + arena + scratch
     // Pages of a streamed base are released as it is loaded.
     const total = streamed
@@ -150,10 +162,10 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
       : fixed.process + fixed.weights + Math.max(stepping, fixed.loading)
     return { ...fixed, arena, scratch, total }
   }
-  const beside = fixed.process + fixed.weights + fixed.trained + fixed.gradients + fixed.optimizer + scratch
-  const chosen: Chosen | { arenaBytes: number } = streamed
-    ? { ...streamed.whole, ...withPlan(streamed.whole.program), arenaBytes: streamed.arenaBytes }
-    : choosePlan(micro.program, config.recompute, budgetBytes - beside)
+  const cut = divided ?? streamed
+  const chosen: Chosen | { arenaBytes: number } = cut
+    ? { ...cut.whole, ...withPlan(cut.whole.program), arenaBytes: cut.arenaBytes }
+    : choosePlan(micro.program, config.recompute, rest)
   const memory = withArena(chosen.arenaBytes)
   if (memory.total > budgetBytes || !isPlanned(chosen)) {
     throw new OutOfMemoryError(
@@ -168,12 +180,28 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
   }
   const { program, plan, policy } = chosen
   const recomputed = policyText(policy)
-  return { micro, program, plan, memory, evaluation, reference, scoring, recomputed, streamed, logitRows }
+  return {
+    micro,
+    program,
+    plan,
+    memory,
+    evaluation,
+    reference,
+    scoring,
+    recomputed,
+    streamed,
+    divided,
+    logitRows,
+  }
 }
 
 /** Ranks add micro-batches one by one, also those that pass a streamed layer together. */
 const sumsPerStep = ({ ranks, offload, gradient_accumulation_steps: window }: TrainConfig) =>
   ranks > 1 && offload === 'disk' ? window : 1
+
+/** The gradient of all experts of which a rank computes the norm. */
+const largestOfExperts = ({ trained }: MicroStep) =>
+  Math.max(0, ...trained.map(one => (one.slice ? byteLength('f32', wholeOf(one).shape) : 0)))
 
 /** Undefined if there is nothing to evaluate. */
 function planEvaluation(

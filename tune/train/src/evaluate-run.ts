@@ -25,7 +25,7 @@ export type EvaluatorOptions = {
   config: TrainConfig
   /** Returns the loss, and the number of its tokens. */
   measure: () => Promise<{ loss: number; tokens: number }>
-  /** Saves the present state as the best so far. */
+  /** Saves the present state as the best so far. All ranks call it. */
   saveBest: () => Promise<void>
   /** Steps after this one are repeated. */
   lastStep: number
@@ -73,7 +73,7 @@ export async function createEvaluator({
       const seconds = (performance.now() - started) / 1000
       const isBest = loss < (best()?.loss ?? Infinity)
       const evaluation: Evaluation = { step, loss, tokens, seconds, is_best: isBest }
-      if (isBest && isWriter) await saveBest()
+      if (isBest) await saveBest()
       all.push(evaluation)
       if (!isWriter) return evaluation
       await appendFile(path, `${JSON.stringify(evaluation)}\n`).catch((error: unknown) => {

@@ -10,6 +10,9 @@ import type { PreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import type { StreamedPlans } from './plan-streamed.ts'
+import { createDividedRun, type PlannedDivided } from './experts/run-divided.ts'
+import type { DividedPlans } from './experts/plan-divided.ts'
+import { roundsOf, type RankGroup, type Share } from './ranks/group.ts'
 import type { MicroStep } from './record-step.ts'
 import { createStreamedRun, type StreamedRun } from './run-streamed.ts'
 
@@ -17,12 +20,13 @@ import { createStreamedRun, type StreamedRun } from './run-streamed.ts'
 type Passed = { batch: Batch; loss: number; baseline: number }
 
 /**
- * `first` is the number of the first micro-batch, and `stride` the difference to the next: they determine the
- * random numbers of a step.
+ * `first` is the number of the first micro-batch, which determines the random numbers of a step. The next has
+ * the next number, or with a share the one as many ranks later. Ranks that divide experts also take part in
+ * the rounds in which they have no micro-batch.
  */
 type Pass = (
   window: Iterable<Batch>,
-  options: { first?: number; stride?: number; signal?: AbortSignal | undefined },
+  options: { first?: number; share?: Share; signal?: AbortSignal | undefined },
 ) => AsyncGenerator<Passed>
 
 /** Runs a program with the shared buffers and `buffers`. */
@@ -33,20 +37,20 @@ export const runMicroBatches = (
   prepared: PreparedProgram,
   { own, scorer, run, seed }: { own: BatchBuffers; scorer: PreferenceScorer; run: RunProgram; seed: number },
 ): Pass =>
-  async function* (window, { first, stride = 1, signal }) {
+  async function* (window, { first, share, signal }) {
     let index = first
     for (const batch of window) {
       const baseline = await scorer.writeBaseline(batch, signal)
       own.write(batch)
       scorer.write(batch)
       if (index !== undefined) own.writeRandom(seed, index)
-      if (index !== undefined) index += stride
+      if (index !== undefined) index += share?.ranks ?? 1
       await run(prepared, {}, signal)
       yield { batch, loss: await own.readLoss(), baseline }
     }
   }
 
-type StreamedPasses = { step: Pass; evaluation: Pass | undefined }
+type Passes = { step: Pass; evaluation: Pass | undefined }
 
 type StreamedOptions = {
   engine: Engine
@@ -63,19 +67,19 @@ type StreamedOptions = {
 }
 
 /** Runs a window of micro-batches through each stage, each in its own buffers. */
-export function createStreamedPasses(options: StreamedOptions): StreamedPasses {
+export function createStreamedPasses(options: StreamedOptions): Passes {
   const { engine, config, micro, plans, sums, ...rest } = options
   const size = config.gradient_accumulation_steps
   const own = Array.from({ length: size }, () => createBatchBuffers(engine, micro))
   const carried = engine.allocate(plans.carriedBytes)
   const pass = (streamed: StreamedRun): Pass =>
-    async function* (batches, { first, stride = 1, signal }) {
+    async function* (batches, { first, share, signal }) {
       let index = first
       for (const window of inWindows(batches, size)) {
         for (const [i, batch] of window.entries()) {
           own[i]?.write(batch)
           if (index !== undefined) own[i]?.writeRandom(config.seed, index)
-          if (index !== undefined) index += stride
+          if (index !== undefined) index += share?.ranks ?? 1
         }
         await streamed.run(window.length, signal)
         for (const [i, batch] of window.entries())
@@ -93,6 +97,43 @@ export function createStreamedPasses(options: StreamedOptions): StreamedPasses {
       }),
     )
   return { step: ready(plans.step), evaluation: plans.evaluation && ready(plans.evaluation) }
+}
+
+type DividedOptions = {
+  engine: Engine
+  seed: number
+  plans: DividedPlans
+  group: RankGroup
+  arena: DeviceBuffer
+  own: BatchBuffers
+  shared: Buffers
+  run: (bound: BoundRun) => Promise<void>
+}
+
+/** Runs a micro-batch of each rank at a time through a program whose experts are divided among them. */
+export function createDividedPasses({ plans, own, seed, ...options }: DividedOptions): Passes {
+  const { engine, group, shared, arena, run } = options
+  const { own: ownBytes, experts } = plans.carriedBytes
+  const carried = {
+    own: engine.allocate(ownBytes),
+    experts: Array.from({ length: group.ranks }, () => engine.allocate(experts)),
+  }
+  const pass = (divided: PlannedDivided): Pass => {
+    const { local } = plans.share
+    const runRound = createDividedRun({ engine, divided, local, group, arena, carried, buffers: shared, run })
+    return async function* (window, { first, share }) {
+      if (!share) throw new Error('[createDividedPasses] no share')
+      const batches = window[Symbol.iterator]()
+      for (let round = 0; round < roundsOf(share); round++) {
+        const { value: batch } = batches.next() as { value: Batch | undefined }
+        if (batch) own.write(batch)
+        if (first !== undefined) own.writeRandom(seed, first + round * share.ranks)
+        await runRound(Array.from({ length: share.ranks }, (_, r) => round * share.ranks + r < share.total))
+        if (batch) yield { batch, loss: await own.readLoss(), baseline: 0 }
+      }
+    }
+  }
+  return { step: pass(plans.step), evaluation: plans.evaluation && pass(plans.evaluation) }
 }
 
 function* inWindows(batches: Iterable<Batch>, size: number): Generator<Batch[]> {

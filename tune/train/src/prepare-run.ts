@@ -28,6 +28,8 @@ import { openRunTokenizer } from './run-tokenizer.ts'
 export type PrepareOptions = {
   signal?: AbortSignal | undefined
   threads?: number | undefined
+  /** The rank that is prepared. 0 by default. */
+  rank?: number | undefined
   onNote?: ((line: string) => void) | undefined
 }
 
@@ -65,7 +67,7 @@ const NODE_GROWTH = 24 * 2 ** 20
 /** Reads everything except the weights. A run that cannot fit is rejected before the data is read. */
 export async function prepareRun(
   given: TrainConfig,
-  { signal, threads, onNote = () => undefined }: PrepareOptions,
+  { signal, threads, rank, onNote = () => undefined }: PrepareOptions,
 ): Promise<PreparedRun> {
   const hub = { env: process.env, ...(signal ? { signal } : {}), onProgress: downloadNotes(onNote) }
   const modelDirectory = await resolveRepo('model', given.model, hub)
@@ -73,7 +75,8 @@ export async function prepareRun(
   const { ownDirectory } = resources.use(await openRunTokenizer(given, modelDirectory, onNote))
   const tokenizerDirectory = ownDirectory ?? modelDirectory
   const { config, model, newRows } = await addTokens(
-    given,
+    // Ranks on cards cannot exchange the rows of experts.
+    given.expert_parallel > 1 ? { ...given, device: 'cpu' } : given,
     await readModelConfig(modelDirectory),
     tokenizerDirectory,
   )
@@ -107,6 +110,7 @@ export async function prepareRun(
       budgetBytes,
       processBytes,
       tokenIds,
+      rank,
       logitRows: continued?.settings.logit_rows,
     })
   const assumedBoundaries = rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1

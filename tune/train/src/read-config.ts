@@ -203,6 +203,26 @@ function checkData(config: TrainConfig): void {
   checkStreaming(config)
 }
 
+/** What ranks that divide the experts of a model do not support. */
+function checkExpertParallel(config: TrainConfig): void {
+  const { expert_parallel: parallel, ranks, rank_transport: transport } = config
+  if (parallel === 1) return
+  const wants = (key: keyof TrainConfig, value: string) =>
+    new InputError(`expert_parallel: not available with ${key}: ${String(config[key])}; use ${value}`)
+  if (transport !== 'mpi' && parallel !== ranks)
+    throw new InputError(
+      `expert_parallel ${parallel}: the experts are divided among all ranks; set ranks: ${parallel}`,
+    )
+  if (config.recipe === 'fp8' || config.recipe === 'fp4')
+    throw wants('recipe', 'bf16, qfp8, qfp4 or qbnb, which scale no activation by those of all experts')
+  if (config.matmul !== undefined && config.matmul !== 'bf16') throw wants('matmul', 'bf16')
+  if (isPreference(config.method)) throw wants('method', 'sft')
+  if (!config.lora) throw wants('lora', 'an adapter')
+  if (config.optimizer !== 'adamw') throw wants('optimizer', 'adamw')
+  if (config.offload !== 'none') throw wants('offload', 'none')
+  if (config.device.startsWith('cuda')) throw wants('device', 'cpu')
+}
+
 /** Checks that involve several keys. */
 function checkTogether(config: TrainConfig): void {
   checkData(config)
@@ -239,6 +259,7 @@ function checkTogether(config: TrainConfig): void {
       'early_stopping_patience: needs eval_steps; without it the only evaluation is at the end',
     )
   checkAdapterKeys(config)
+  checkExpertParallel(config)
   if (config.overwrite && config.resume)
     throw new InputError(
       'overwrite and resume exclude each other: one replaces an earlier run, the other continues it',

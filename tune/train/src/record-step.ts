@@ -25,7 +25,7 @@ import {
   type Recorder,
   type Tensor,
 } from '@cairn-tune/program'
-import type { BaseWeight } from '@cairn-tune/weights'
+import type { BaseWeight, ExpertSlice } from '@cairn-tune/weights'
 import { layOut, type AdapterCopies } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
 import { isPreference } from './methods.ts'
@@ -34,7 +34,7 @@ import { recordComparisons, recordScores, sequencesFor } from './record-preferen
 import { rowsName, trainedWeightsOf, type TrainedWeights } from './trained-weights.ts'
 
 /** A trained tensor: f32, with its name in an adapter or a checkpoint. */
-export type Trained = { name: string; shape: Shape }
+export type Trained = { name: string; shape: Shape; slice?: ExpertSlice | undefined }
 
 export type MicroStep = {
   program: Program

@@ -1,15 +1,21 @@
 /** The programs after the micro-batches of a step: the norm of the gradients, and the update. */
 import type { Dtype, Shape } from '@cairn-tune/ops'
 import { createRecorder, type Program } from '@cairn-tune/program'
+import type { ExpertSlice } from '@cairn-tune/weights'
 import { ADAPTERS } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
 import { gradientOf, type MicroStep, type Trained } from './record-step.ts'
 
+/** Input with the sum of squares of a gradient whose experts are divided among ranks. */
+export const squaresOf = (name: string) => `squares:${name}`
+
 /** The norm of the mean gradient: outputs `norm`, and `factor`, which the update multiplies by. */
 export function recordNorm(trained: readonly Trained[], config: TrainConfig): Program {
   const g = createRecorder()
-  const squares = trained.map(
-    ({ name, shape }) => g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y,
+  const squares = trained.map(({ name, shape, slice }) =>
+    slice
+      ? g.input(squaresOf(name), 'f32', [1])
+      : g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y,
   )
   const sum = squares.reduce((a, b) => g.add({ a, b }, {}).y)
   const { factor, norm } = g.clip_factor(
@@ -27,7 +33,7 @@ const decayOf = ({ name, shape }: Trained, config: TrainConfig) =>
   shape.length > 1 || (config.lora && !name.endsWith('.weight')) ? config.weight_decay : 0
 
 /** A tensor that steps modify and checkpoints save. */
-export type StateTensor = { name: string; dtype: Dtype; shape: Shape }
+export type StateTensor = { name: string; dtype: Dtype; shape: Shape; slice?: ExpertSlice | undefined }
 
 /** Storage of the first and second moment of a gradient, by optimizer. */
 const MOMENTS = { adamw: ['f32', 'f32'], adamw_8bit: ['dynamic8', 'dynamic8_unsigned'] } as const satisfies {
@@ -36,13 +42,13 @@ const MOMENTS = { adamw: ['f32', 'f32'], adamw_8bit: ['dynamic8', 'dynamic8_unsi
 
 /** The optimizer's states of a tensor. */
 export function momentsOf(
-  { name, shape }: Trained,
+  { name, ...rest }: Trained,
   { optimizer }: TrainConfig,
 ): [m: StateTensor, v: StateTensor] {
   const [m, v] = MOMENTS[optimizer]
   return [
-    { name: `m:${name}`, dtype: m, shape },
-    { name: `v:${name}`, dtype: v, shape },
+    { name: `m:${name}`, dtype: m, ...rest },
+    { name: `v:${name}`, dtype: v, ...rest },
   ]
 }
 

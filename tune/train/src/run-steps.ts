@@ -1,13 +1,15 @@
 /** The training loop: steps, metrics and checkpoints. */
-import { writeCheckpointState, type CheckpointState } from './checkpoint.ts'
+import { inCheckpointOrder, writeCheckpointState, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
+import { DivergedError } from './errors.ts'
 import type { Evaluator } from './evaluate-run.ts'
+import { readWhole } from './experts/expert-share.ts'
 import type { Batch, BatchSource, DataPosition } from './data/batches.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
-import type { Share } from './ranks/group.ts'
+import type { RankGroup, Share } from './ranks/group.ts'
 import { StoppedError } from './ranks/shared-step.ts'
-import { stateTensors } from './record-update.ts'
+import { stateTensors, type StateTensor } from './record-update.ts'
 import { rewardMetrics } from './rewards.ts'
 import { appendMetrics } from './run-files.ts'
 import { learningRateAt, warmupSteps } from './schedule.ts'
@@ -27,6 +29,7 @@ export type StepLoopOptions = {
   share: Share
   /** Whether this rank writes the files of the run. */
   isWriter: boolean
+  group: RankGroup | undefined
   options: TrainOptions
 }
 
@@ -43,21 +46,28 @@ export async function runSteps({
   evaluator,
   share,
   isWriter,
+  group,
   options: { signal, onStep, onNote },
 }: StepLoopOptions): Promise<StepLoopResult> {
   const { save_steps: saveEvery, output_dir: directory } = config
   const metrics: StepMetrics[] = []
   let { step, position } = from
   let saved = from.step
+  const tensors = stateTensors(run.planned.micro, config)
+  const read = (tensor: StateTensor) =>
+    readWhole(group, tensor, name => readState(run.engine, stepper.state, name))
   const save = async () => {
-    if (!isWriter || saved === step) return
-    await writeCheckpointState(
-      directory,
-      { step, position, ...identity },
-      name => readState(run.engine, stepper.state, name),
-      stateTensors(run.planned.micro, config),
-      config.save_total_limit,
-    )
+    if (saved === step) return
+    if (isWriter)
+      await writeCheckpointState(
+        directory,
+        { step, position, ...identity },
+        read,
+        tensors,
+        config.save_total_limit,
+      )
+    // The others give rank 0 the parts of their experts.
+    else for (const tensor of inCheckpointOrder(tensors.filter(({ slice }) => slice))) await read(tensor)
     saved = step
   }
   const events =
@@ -126,9 +136,11 @@ export async function runSteps({
       onStep?.(done)
       if (evaluator?.isDue(step, totalSteps)) await evaluate(evaluator)
     } catch (error) {
-      // An aborted or diverged step changed nothing, so this saves the last complete one.
-      await save()
       const isStopped = signal?.aborted === true || error instanceof StoppedError
+      // An aborted or diverged step changed nothing, so this saves the last complete one. Without all ranks,
+      // the experts of some are missing.
+      if (config.expert_parallel === 1 || error instanceof StoppedError || error instanceof DivergedError)
+        await save()
       if (isStopped && step > 0) return { status: 'interrupted', step, metrics }
       throw error
     }

@@ -7,6 +7,7 @@ import { EMBEDDINGS, HEAD, createF32Loader, loadBase } from '@cairn-tune/weights
 import { fillAdapter } from './adapter-init.ts'
 import { openCheckpointTensors, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
+import { partOfWhole, wholeOf } from './experts/expert-share.ts'
 import type { TrainOptions } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
 import type { RankGroup, Share } from './ranks/group.ts'
@@ -43,7 +44,7 @@ export async function startStepper(
     await load({ name, shape }, buffer)
     tables.set(name, buffer)
   }
-  const trained = micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
+  const trained = micro.trained.reduce((sum, one) => sum + countElements(wholeOf(one).shape), 0)
   onNote?.(
     `${micro.base.length} base weights, ${trained.toLocaleString('en')} numbers trained, ` +
       `${engine.threads} threads, ${engine.isa}`,
@@ -109,15 +110,15 @@ function initialValues(
   initial: StartPoint['initial'],
 ): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
   const { engine, load, micro, tables } = run
-  return async ({ name, shape }, buffer) => {
+  return async ({ name, shape, slice }, buffer) => {
     if (isBookkeeping(name)) return
     const given = initial?.get(name)
     const table = micro.tables.find(one => rowsName(one.name) === name)
-    if (given) engine.write(buffer, given)
+    if (given) engine.write(buffer, partOfWhole(given, { shape, slice }))
     else if (table) await copyRows(engine, table, tables.get(table.name), buffer)
     else if (!lora || !name.includes('.lora_')) await load({ name, shape }, buffer)
     else if (name.endsWith(MAGNITUDE)) await fillMagnitudes(run, name, buffer, offload === 'disk')
-    else engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
+    else engine.write(buffer, memory => fillAdapter(seed, { name, shape, slice }, floatsOf(memory)))
   }
 }
 

@@ -11,14 +11,15 @@ import { createPreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import type { Document } from './data/documents.ts'
-import { DivergedError } from './errors.ts'
+import { diverged } from './errors.ts'
+import { createExpertSquares } from './experts/squares-of-experts.ts'
 import { roundsOf, sumsOf, type RankGroup, type Share } from './ranks/group.ts'
 import { addRanks, exchangeUnlessStopped, type WindowSums } from './ranks/shared-step.ts'
 import type { RunPlan, PlannedProgram } from './estimate.ts'
 import { noRewards } from './rewards.ts'
-import { createStreamedPasses, runMicroBatches } from './passes.ts'
+import { createDividedPasses, createStreamedPasses, runMicroBatches } from './passes.ts'
 import { gradientOf, rowIdsOf, type MicroStep } from './record-step.ts'
-import { rowsName } from './trained-weights.ts'
+import { writeTrainedRows } from './write-trained-rows.ts'
 import { adapterPrefixes, recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
@@ -66,7 +67,7 @@ export type StepperOptions = {
   model: ModelConfig
   micro: MicroStep
   /** The chosen plan, and its program. */
-  planned: Pick<RunPlan, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed'>
+  planned: Pick<RunPlan, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed' | 'divided'>
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
   /** The whole matrices of weights of which some rows are trained, by name. */
@@ -98,17 +99,7 @@ export async function createStepper({
     await fill(tensor, buffer)
     state.set(tensor.name, buffer)
   }
-  /** Copies the trained rows to the matrices that programs read. */
-  async function writeRows(): Promise<void> {
-    for (const { name, shape, rows } of micro.tables) {
-      const [table, own] = [tables.get(name), state.get(rowsName(name))]
-      if (!table || !own) throw new Error(`[createStepper] no matrix ${name}`)
-      const bytes = await engine.read(own)
-      const width = (shape[1] ?? 0) * 4
-      for (const [i, id] of rows.entries())
-        engine.write(table, bytes.slice(i * width, (i + 1) * width), id * width)
-    }
-  }
+  const writeRows = () => writeTrainedRows(engine, micro.tables, tables, state)
   await writeRows()
   await copied?.renew()
   const allocateSums = () =>
@@ -120,20 +111,24 @@ export async function createStepper({
     )
   const gradients = allocateSums()
   const histories = micro.histories.flatMap(({ name }) => state.get(name) ?? [])
-  // The sums of adapters with copies are parts of one buffer.
+  const ofExperts = new Set(micro.trained.flatMap(({ name, slice }) => (slice ? gradientOf(name) : [])))
+  // The sums of adapters with copies are parts of one buffer, and those of a rank's own experts are whole.
+  const isAlone = (name: string) => copied?.parts.has(name) === true || ofExperts.has(name)
   const gradientSums = [
     copied?.buffers[gradientOf(ADAPTERS)],
-    ...[...gradients].map(([name, buffer]) => (copied?.parts.has(name) ? undefined : buffer)),
+    ...[...gradients].map(([name, buffer]) => (isAlone(name) ? undefined : buffer)),
   ].filter(buffer => buffer !== undefined)
 
   const programs = [planned, planned.evaluation, planned.reference, planned.scoring]
-  const streamed = planned.streamed
+  const { streamed, divided } = planned
   const rounds = roundsOf(share)
   // Micro-batches pass a streamed layer together, but ranks add them one by one.
   const ownSums =
     streamed && group ? Array.from({ length: rounds }, (_, i) => (i === 0 ? gradients : allocateSums())) : []
   const arena = engine.allocate(
-    streamed ? streamed.arenaBytes : Math.max(...programs.map(one => one?.plan.arenaBytes ?? 0)),
+    divided?.stageBytes ??
+      streamed?.arenaBytes ??
+      Math.max(...programs.map(one => one?.plan.arenaBytes ?? 0)),
   )
   const ready = ({ program, plan }: PlannedProgram) => prepare(engine, program, plan, arena)
   const [norm, update] = [
@@ -179,24 +174,19 @@ export async function createStepper({
       scorer.write(batch)
     },
   })
+  const squares = divided && group && createExpertSquares(engine, group, micro.trained, gradients)
   const passOptions = { own, scorer, run, seed: config.seed }
   const sums = ownSums.map(one => Object.fromEntries(one))
-  const passes = streamed
-    ? createStreamedPasses({
-        engine,
-        config,
-        micro,
-        plans: streamed,
-        arena,
-        base,
-        shared,
-        sums,
-        run: runBound,
-      })
-    : {
-        step: runMicroBatches(ready(planned), passOptions),
-        evaluation: planned.evaluation && runMicroBatches(ready(planned.evaluation), passOptions),
-      }
+  const common = { engine, arena, shared, run: runBound }
+  const dividedPasses =
+    divided && group && createDividedPasses({ ...common, seed: config.seed, plans: divided, group, own })
+  const streamedPasses =
+    streamed && createStreamedPasses({ ...common, config, micro, plans: streamed, base, sums })
+  const passes = dividedPasses ??
+    streamedPasses ?? {
+      step: runMicroBatches(ready(planned), passOptions),
+      evaluation: planned.evaluation && runMicroBatches(ready(planned.evaluation), passOptions),
+    }
 
   async function evaluate(
     batches: Iterable<Batch>,
@@ -204,9 +194,11 @@ export async function createStepper({
   ): Promise<{ loss: number; tokens: number }> {
     if (!passes.evaluation) throw new Error('[evaluate] no evaluation was planned')
     let [sum, counted, tokens] = [0, 0, 0]
-    const own = group ? [...batches].filter((_, i) => i % group.ranks === group.rank) : batches
+    const all = [...batches]
+    const own = group ? all.filter((_, i) => i % group.ranks === group.rank) : all
+    const shareOfAll = { total: all.length, rank: group?.rank ?? 0, ranks: group?.ranks ?? 1 }
     const computePart = async () => {
-      for await (const { batch, loss } of passes.evaluation?.(own, { signal }) ?? []) {
+      for await (const { batch, loss } of passes.evaluation?.(own, { signal, share: shareOfAll }) ?? []) {
         sum += loss
         counted += batch.counted
         tokens += batch.trainedTokens
@@ -226,12 +218,13 @@ export async function createStepper({
     { number, learningRate, signal }: Parameters<Stepper['step']>[1],
   ): Promise<StepOutcome> {
     for (const sum of [...gradientSums, ...ownSums.flatMap(one => [...one.values()])]) engine.clear(sum)
+    for (const [name, sum] of gradients) if (ofExperts.has(name)) engine.clear(sum)
     // Discard the magnitudes that an aborted attempt observed.
     for (const history of histories) engine.clear(history, 0, 4)
     const rewards = scorer.isOn ? noRewards() : undefined
     const sums: WindowSums = { rewards, loss: 0, counted: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
     const first = (number - 1) * share.total + share.rank
-    const passed = passes.step(window, { first, stride: share.ranks, signal })
+    const passed = passes.step(window, { first, share, signal })
     /** Adds the next micro-batch. False if there is none. */
     const computeNext = async () => {
       const { value, done } = await passed.next()
@@ -256,9 +249,10 @@ export async function createStepper({
     const loss = sums.loss / counted
     if (!Number.isFinite(loss)) throw diverged('loss', loss, number, learningRate)
     engine.write(count, Float32Array.of(counted))
+    await squares?.compute()
     await run(
       norm,
-      { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length },
+      { count, ...squares?.buffers, [outputBinding('factor')]: factor, [outputBinding('norm')]: length },
       // Ranks stop together, before their sums are added.
       group ? undefined : signal,
     )
@@ -285,11 +279,3 @@ export async function readState(engine: Engine, state: TrainState, name: string)
   if (!buffer) throw new Error(`[readState] unknown state ${name}`)
   return await engine.read(buffer)
 }
-
-const diverged = (what: string, value: number, step: number, learningRate: number) =>
-  new DivergedError(
-    `step ${step}: the ${what} is ${value}, so the step was skipped (learning rate ` +
-      `${learningRate.toPrecision(3)}) and the run stopped. ` +
-      'Lower learning_rate, raise warmup_steps, or check the data; --resume continues from the last ' +
-      'checkpoint. If the first step fails, the base weights contain non-finite numbers.',
-  )

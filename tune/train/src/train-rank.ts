@@ -21,6 +21,7 @@ import { configOfRank, noteOfShare, recordOfRanks } from './ranks/config-of-rank
 import type { RankGroup } from './ranks/group.ts'
 import { readInitialAdapter } from './adapter-init.ts'
 import { createEvaluator } from './evaluate-run.ts'
+import { readWhole, wholeOf } from './experts/expert-share.ts'
 import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
 import { lockOutput } from './output-lock.ts'
@@ -59,7 +60,7 @@ export async function trainRank(
   const found = given.resume ? await findCheckpoint(directory) : undefined
   const own = await configOfRank(given, hosts, found)
   const threads = options.threads ?? given.threads ?? own.threads
-  await using run = await prepareRun(own.config, { signal, threads, onNote })
+  await using run = await prepareRun(own.config, { signal, threads, rank: hosts?.rank, onNote })
   const { config } = run
   const { share } = own
   const group = hosts && (await withCardSums(hosts, run.engine, onNote))
@@ -89,7 +90,7 @@ export async function trainRank(
       `continuing to ${totalSteps} steps instead of ${wasFor}; ` +
         `from here on the schedule is that of ${totalSteps} steps`,
     )
-  const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
+  const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained.map(wholeOf))
   // The file for streaming the base is created there.
   if (config.offload === 'disk') await makeOutput(directory)
   const stepper = await startStepper(run, config, { found, initial, group, share }, options)
@@ -149,7 +150,6 @@ async function runToEnd({
   options,
 }: Omit<StepLoopOptions, 'from' | 'evaluator'> & {
   found: CheckpointState | undefined
-  group: RankGroup | undefined
 }): Promise<TrainResult> {
   const { onNote = () => undefined } = options
   const record = describeRun(run, config, totalSteps, found, group)
@@ -160,26 +160,35 @@ async function runToEnd({
   }
   if (found) onNote(`resuming after step ${found.step} of ${totalSteps}`)
 
-  const writeTo = (path: string) =>
-    writeResult({
+  const { trained, tables } = run.planned.micro
+  const read = (name: string) => readState(run.engine, new Map([...stepper.state, ...stepper.tables]), name)
+  const writeTo = async (path: string) => {
+    const experts = new Map<string, Uint8Array>()
+    for (const tensor of trained.filter(({ slice }) => slice)) {
+      const whole = await readWhole(group, { ...tensor, dtype: 'f32' }, read)
+      if (isWriter) experts.set(tensor.name, whole)
+    }
+    if (!isWriter) return
+    await writeResult({
       config,
       path,
-      trained: run.planned.micro.trained,
-      tables: run.planned.micro.tables,
-      read: name => readState(run.engine, new Map([...stepper.state, ...stepper.tables]), name),
+      trained: trained.map(wholeOf),
+      tables,
+      read: async name => experts.get(name) ?? (await read(name)),
       modelDirectory: run.modelDirectory,
       model: run.model,
       tokenizerDirectory: run.tokenizerDirectory,
       isResized: run.newRows.some(id => id >= (run.checkpoint.tensors.get(EMBEDDINGS)?.shape[0] ?? 0)),
       modules: config.lora_target_modules ?? partsOf(run.model).modules,
     })
+  }
   const best = join(config.output_dir, 'best')
   const evaluator =
     run.evaluation.length > 0
       ? await createEvaluator({
           config,
           measure: () => stepper.evaluate(run.evaluation, options.signal),
-          saveBest: async () => void (await writeTo(best)),
+          saveBest: () => writeTo(best),
           lastStep: found?.step ?? 0,
           isWriter,
         })
@@ -194,17 +203,20 @@ async function runToEnd({
     evaluator,
     share,
     isWriter,
+    group,
     options,
   })
   const output =
     outcome.status === 'finished' ? join(config.output_dir, config.lora ? 'adapter' : 'model') : ''
   const peaks = group ? (await group.gather([peakMemory()])).flat() : [peakMemory()]
   const peakRssBytes = Math.max(...peaks)
+  const takesBest = config.load_best_model_at_end && evaluator?.best !== undefined
+  if (output !== '' && !takesBest) await writeTo(output)
   if (isWriter) {
-    if (output !== '' && config.load_best_model_at_end && evaluator?.best) {
+    if (output !== '' && takesBest) {
       await rm(output, { recursive: true, force: true })
       await cp(best, output, { recursive: true })
-    } else if (output !== '') await writeTo(output)
+    }
     const { dataset } = run
     if (dataset.streaming) for (const line of dataNotes(dataset, 0)) onNote(line)
     await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)
@@ -277,7 +289,7 @@ function describeRun(
     dataset: datasetOf(run),
     versions: { cairn_tune: VERSION, node: nodeVersion },
     hardware: hardwareOf(run, group),
-    ...(group ? { ranks: recordOfRanks(group) } : {}),
+    ...(group ? { ranks: recordOfRanks(group, config) } : {}),
     memory: run.planned.memory,
     recomputed: run.planned.recomputed,
     started_at: new Date().toISOString(),

@@ -77,6 +77,7 @@ async function runSteps(settings: object): Promise<Step[]> {
       ...planned(micro.program),
       evaluation: undefined,
       streamed: undefined,
+      divided: undefined,
       reference: planned(recordAnswers(golden.config, config, 'base', recording)),
       scoring: planned(recordAnswers(golden.config, config, 'adapted', recording)),
     },

@@ -17,5 +17,8 @@ export type Checkpoint = {
 /** A matrix in the engine's format: `buffer` is laid out according to `partsOf(dtype, shape)`. */
 export type StoredWeight = { dtype: Dtype; shape: number[]; buffer: Uint8Array }
 
+/** The matrices [first, first + shape[0]) of a tensor of `of` experts. */
+export type ExpertSlice = { first: number; of: number }
+
 /** A weight with its name in the checkpoint, and dtype and shape in the engine. */
-export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
+export type BaseWeight = { name: string; dtype: Dtype; shape: Shape; slice?: ExpertSlice | undefined }

@@ -3,7 +3,7 @@
  * one matrix per expert: `….experts.3.gate_proj.weight` is matrix 3 of `….experts.gate_proj.weight`.
  */
 import type { Shape } from '@cairn-tune/ops'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint, ExpertSlice } from './checkpoint.ts'
 import { mxfp4Names } from './mxfp4-experts.ts'
 
 /** Names of a layer's experts in checkpoints and adapters. */
@@ -47,13 +47,17 @@ export const linearsOf = ({ name, experts }: { name: string; experts?: number | 
   experts === undefined ? [name] : Array.from({ length: experts }, (_, e) => expertName(name, e))
 
 /** The matrices of a tensor of experts, in order. Any other tensor by itself. */
-export function matricesOf<T extends { name: string; shape: Shape }>(tensor: T): T[] {
+export function matricesOf<T extends { name: string; shape: Shape; slice?: ExpertSlice | undefined }>(
+  tensor: T,
+): T[] {
   const [count = 0, ...matrix] = tensor.shape
   if (tensor.shape.length !== 3) return [tensor]
+  const first = tensor.slice?.first ?? 0
   return Array.from({ length: count }, (_, e) => ({
     ...tensor,
-    name: expertName(tensor.name, e),
+    name: expertName(tensor.name, first + e),
     shape: matrix,
+    slice: undefined,
   }))
 }
 

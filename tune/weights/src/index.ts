@@ -28,7 +28,7 @@ export { createConverter } from './converter.ts'
 export { openMapped } from './mapped-file.ts'
 export { withThoughts } from './thoughts.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
-export type { BaseWeight, Checkpoint, StoredWeight } from './checkpoint.ts'
+export type { BaseWeight, Checkpoint, ExpertSlice, StoredWeight } from './checkpoint.ts'
 export { openCheckpoint } from './open-checkpoint.ts'
 export { EXPERT_PARAMETERS, fuseStacks, type AdapterStack } from './fused-experts.ts'
 export {
@@ -51,7 +51,7 @@ export {
   type SafetensorsDtype,
   type TensorEntry,
 } from './safetensors-header.ts'
-export { writeCheckpoint, writeSafetensors, type TensorToWrite } from './safetensors-writer.ts'
+export { inFileOrder, writeCheckpoint, writeSafetensors, type TensorToWrite } from './safetensors-writer.ts'
 export { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
 export { mxfp4Names, mxfp4Tensors } from './mxfp4-experts.ts'
 export { detectQuantization } from './quantization-config.ts'

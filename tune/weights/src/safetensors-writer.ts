@@ -18,8 +18,8 @@ const HEADER_ALIGNMENT = 8
 const byteLength = ({ dtype, shape }: TensorToWrite) => byteLengthOf(dtype, shape)
 
 /** The widest dtype first, so that every tensor is aligned; then by name. */
-function inFileOrder(tensors: readonly TensorToWrite[]): TensorToWrite[] {
-  const rank = ({ dtype }: TensorToWrite) => SAFETENSORS_DTYPES.indexOf(dtype)
+export function inFileOrder<T extends Pick<TensorToWrite, 'name' | 'dtype'>>(tensors: readonly T[]): T[] {
+  const rank = ({ dtype }: T) => SAFETENSORS_DTYPES.indexOf(dtype)
   return tensors.toSorted((a, b) => rank(b) - rank(a) || compareBytes(a.name, b.name))
 }
 

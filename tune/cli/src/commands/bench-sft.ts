@@ -25,7 +25,7 @@ export const benchSft = defineCommand({
       'layers that stay bf16; recorded in the result row',
     ],
     ['  --matmul bf16|fp8-hybrid --memory SIZE --offload disk --threads N', 'as in train'],
-    ['  --device auto|cpu|cuda[:n] --ranks N', 'as in train'],
+    ['  --device auto|cpu|cuda[:n] --ranks N --expert-parallel N', 'as in train'],
   ],
   options: {
     samples: { type: 'string' },
@@ -39,6 +39,7 @@ export const benchSft = defineCommand({
     threads: { type: 'string' },
     device: { type: 'string' },
     ranks: { type: 'string' },
+    'expert-parallel': { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model, asked, ...more] = positionals
@@ -62,6 +63,7 @@ export const benchSft = defineCommand({
         threads: wholeNumber('threads', values.threads, 1),
         device: values.device,
         ranks: wholeNumber('ranks', values.ranks, 1),
+        expertParallel: wholeNumber('expert-parallel', values['expert-parallel'], 1),
         signal: io.signal,
         onNote: progress.note,
         onStep: progress.step,

@@ -34,8 +34,9 @@ export const estimateRun: Command = {
         )
       else
         io.out(
-          `${bytesText(memory.total)} of ${bytesText(budgetBytes)}: ${memoryText(memory)}; recomputed: ` +
-            `${recomputed}\n`,
+          `${bytesText(memory.total)} of ${bytesText(budgetBytes)}` +
+            `${config.ranks > 1 ? ` for each of ${config.ranks} ranks` : ''}: ${memoryText(memory)}; ` +
+            `recomputed: ${recomputed}\n`,
         )
       return EXIT.ok.code
     } catch (error) {

@@ -23,6 +23,8 @@ export async function configOfRank(
   found: CheckpointState | undefined,
 ): Promise<OwnConfig> {
   const { rank, ranks } = group ?? { rank: 0, ranks: 1 }
+  if (config.expert_parallel > 1 && config.expert_parallel !== ranks)
+    throw new InputError(`expert_parallel ${config.expert_parallel}: ${ranks} ranks run; set it to ${ranks}`)
   const total = microBatches(config, ranks, found)
   const share = { total, rank, ranks }
   const own = { ...config, gradient_accumulation_steps: roundsOf(share) }
@@ -66,10 +68,13 @@ export function noteOfShare(
 }
 
 /** The ranks in run.json. */
-export const recordOfRanks = ({ ranks, transport }: RankGroup): Record<string, unknown> => ({
+export const recordOfRanks = (
+  { ranks, transport }: RankGroup,
+  { expert_parallel: experts }: TrainConfig,
+): Record<string, unknown> => ({
   count: ranks,
   transport,
-  parallel: 'data',
+  parallel: experts > 1 ? 'expert' : 'data',
 })
 
 /** A rank among those of its machine. */

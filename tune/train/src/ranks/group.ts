@@ -8,6 +8,10 @@ export type RankGroup = {
   readonly transport: string
   /** The numbers of every rank, in the order of ranks. All ranks give equally many. */
   gather(values: readonly number[]): Promise<number[][]>
+  /** The bytes of every rank, one after the other. All ranks give equally many. */
+  gatherBytes(mine: Uint8Array): Promise<Uint8Array>
+  /** Sends part r of `sent` to rank r. Returns the parts received, in the order of ranks. */
+  exchangeBytes(sent: Uint8Array): Promise<Uint8Array>
   /**
    * Adds f32 buffers of all ranks, from rank 0 up, to the sums of earlier rounds. The first round discards
    * those of an earlier step.
@@ -35,6 +39,8 @@ export function createRankGroup(collectives: Collectives): RankGroup {
         ...numbers.subarray(r * values.length, (r + 1) * values.length),
       ])
     },
+    gatherBytes: mine => collectives.allGather(mine),
+    exchangeBytes: sent => collectives.allToAll(sent),
     async addRound(engine, buffers, isFirst) {
       await collectives.addRound(await Promise.all(buffers.map(buffer => engine.read(buffer))), isFirst)
     },
