@@ -8,6 +8,8 @@ export const OUTSIDE = `(() => {
   const REGION =
     'pre, .table-scroll, .rail-tabs, .task-graph, .excerpt, .command-output, .diff, .chips, .home-starts, ' +
     '.agents-nav, [role="grid"], [role="treegrid"]'
+  // The last is the native select that React Aria keeps for forms, clipped to nothing.
+  const HIDDEN = '.visually-hidden, .skip, .diagram-frame, [data-testid="hidden-select-container"]'
   const style = element => getComputedStyle(element)
   const isCut = element => {
     for (let at = element.parentElement; at; at = at.parentElement) {
@@ -21,9 +23,7 @@ export const OUTSIDE = `(() => {
   for (const element of document.querySelectorAll('#root *, .popover *, .modal *, .popover, .modal')) {
     const { left, right, width, height } = element.getBoundingClientRect()
     if (width === 0 || height === 0 || (left >= -1 && right <= innerWidth + 1)) continue
-    // The last is a picker's native select for forms, which is clipped to a pixel.
-    const unseen = '.visually-hidden, .skip, .diagram-frame, [data-testid="hidden-select-container"]'
-    if (element.closest(unseen) || isCut(element)) continue
+    if (element.closest(HIDDEN) || isCut(element)) continue
     if (style(element).visibility === 'hidden') continue
     const { tagName, className, dataset } = element
     found.add(tagName.toLowerCase() + '.' + String(className.baseVal ?? className) + ' ' +
