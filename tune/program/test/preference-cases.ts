@@ -8,7 +8,6 @@ const f32 = (values: number[]) => tensor('f32', [values.length], values)
 /** Places without a sequence have a weight of 0 and whatever else. */
 export function* preferences(): Generator<Case> {
   const dtype = 'f32'
-  const segments = tensor('i32', [9], [0, 0, -1, 2, 2, 2, -1, 4, -1])
   const some = [0, 0, -1, 2, 2, 2, -1, 4, -1]
   // The long ones are more tokens than a block of a card has threads.
   for (const [name, of] of [

@@ -11,7 +11,6 @@ import { everyNth } from '@cairn-tune/ops/test/sample'
 import { FIGURES, figureOf, gapOf, stepOf } from './card-steps.ts'
 import { createBench, type Bench } from './run.ts'
 
-/** Promise T1.2: DoRA and preferences on a card train as on the processor. */
 function compareWithProcessor(): void {
   // Scores of a reference are cached by model, so that each device has the same model in its own folder.
   let benches: Record<'cuda' | 'cpu', Bench>
@@ -98,6 +97,7 @@ const rowsOf = (method: string) =>
   })
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
+  /** Promise T1.2: DoRA and preferences on a card train as on the processor. */
   describe('on the emulated card', compareWithProcessor)
 } else {
   test('without nvcc the engine reports that it needs nvcc', async () => {
