@@ -32,6 +32,8 @@ async function run({ config, rank, threads }: Extract<ToRank, { kind: 'start' }>
   })
   const group = createRankGroup(collectives)
   endGroup = () => group.abort()
+  // From now on its silence counts. A fast run is several steps old when the interval first fires.
+  void send({ kind: 'alive' })
   const result = await trainRank(
     config,
     {
