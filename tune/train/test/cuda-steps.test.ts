@@ -39,7 +39,7 @@ function compareWithProcessor(): void {
   )
 
   test.each(everyNth(2, PREFERENCES))(
-    'two steps of $method, $loss_type',
+    'two steps of %o',
     async settings => {
       const dataset = join(benches.cpu.directory, `${settings.method}.jsonl`)
       writeFileSync(
