@@ -42,6 +42,7 @@ const TOURS = [
   'axe-tour',
   'keyboard-tour',
   'layout-tour',
+  'page-frame',
   'security/no-sandbox-tour',
   'spoken-tour',
   'state-walks',
