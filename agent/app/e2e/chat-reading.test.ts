@@ -96,7 +96,7 @@ test('a card that changes height keeps the chat at its end; a reader who scrolls
   await expect.poll(async () => Math.abs((await page.evaluate<number>(fromEnd)) - place)).toBeLessThan(6)
 })
 
-/** What covers the chat, and whether its last row and the composer are in view. */
+/** Finds the elements that cover the chat, and whether its last answer and the composer are visible. */
 const COVERED = `(() => {
   const scroller = document.querySelector('.chat-scroll')
   const { left, right, top, bottom } = scroller.getBoundingClientRect()

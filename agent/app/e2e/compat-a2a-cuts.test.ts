@@ -37,7 +37,7 @@ const isCut = (error: unknown): boolean =>
   error instanceof SyntaxError ||
   /network|terminated|fetch failed|Invalid response Content-Type/.test(String(error))
 
-/** Sends a message, again and again until its stream has begun; then follows the task until it rests. */
+/** Repeats a message until its stream starts, then follows the task until it ends or waits for its caller. */
 async function settle({ broken, whole }: Clients, sent: Message): Promise<Task> {
   let task: Task | null = null
   for (;;) {
@@ -48,7 +48,7 @@ async function settle({ broken, whole }: Clients, sent: Message): Promise<Task> 
     try {
       for await (const frame of stream) task = applyFrame(task, frame)
     } catch (error) {
-      // A task that is over cannot be subscribed to.
+      // A client cannot subscribe to a task that has ended.
       if (task !== null && /This task is over/.test(String(error)))
         return whole.getTask({ tenant: '', id: task.id })
       if (!isCut(error)) throw error
@@ -57,7 +57,7 @@ async function settle({ broken, whole }: Clients, sent: Message): Promise<Task> 
   }
 }
 
-/** What a person or a program sends for what the task waits for. */
+/** The decision or the answer that the task waits for. */
 function reply(task: Task, approved: boolean): Message {
   const { approvals } = dataOf(task) as { approvals: { id: string }[] }
   const [gate] = approvals

@@ -95,18 +95,18 @@ test('a question is a function call, which its output answers', async () => {
 
 test('a response in the background is cancelled, and its stream ends', async () => {
   const { openai } = await start()
-  const begun = await openai.responses.create({ model: 'assistant', input: 'hang', background: true })
-  expect(begun.status).toBe('in_progress')
+  const background = await openai.responses.create({ model: 'assistant', input: 'hang', background: true })
+  expect(background.status).toBe('in_progress')
   const seen: string[] = []
   const reading = (async () => {
-    for await (const event of await openai.responses.retrieve(begun.id, { stream: true }))
+    for await (const event of await openai.responses.retrieve(background.id, { stream: true }))
       seen.push(event.type)
   })()
   await vi.waitFor(() => expect(seen).toContain('response.output_text.delta'), { timeout: PATIENCE_MS })
-  expect((await openai.responses.cancel(begun.id)).status).toBe('cancelled')
+  expect((await openai.responses.cancel(background.id)).status).toBe('cancelled')
   await reading
   expect(seen.at(-1)).toBe('response.incomplete')
-  expect((await openai.responses.retrieve(begun.id)).status).toBe('cancelled')
+  expect((await openai.responses.retrieve(background.id)).status).toBe('cancelled')
 })
 
 test('each position of a stream gives the rest of it', async () => {

@@ -1,6 +1,6 @@
 /**
- * What an API has and Cairn has not, requested by the API's own client: the client reports an error of its
- * API that names what is not supported.
+ * Each API's own client requests what Cairn does not support, and reports an error in the form of that API
+ * which names it.
  */
 import { randomUUID } from 'node:crypto'
 import { HttpAgent, type Message as AgUiMessage, type RunAgentParameters } from '@ag-ui/client'

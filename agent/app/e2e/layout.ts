@@ -1,4 +1,4 @@
-/** What is drawn outside its place, as expressions for `page.evaluate`. */
+/** Expressions for `page.evaluate` that find elements outside the window and words broken over two lines. */
 
 /**
  * The visible elements that lie outside the window. Content that scrolls in a region of its own may be wider,

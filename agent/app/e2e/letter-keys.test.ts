@@ -36,20 +36,20 @@ test('single-letter keys are switched off for the person, and switched on again'
   await takePictures(page, 'keys')
   await by(page, 'letter-keys').focus()
   await page.keyboard.press('Space')
-  // What has no other key is not listed any more.
+  // An action without another key is no longer listed.
   await by(page, 'keys').getByText('New session').waitFor({ state: 'detached' })
   await by(page, 'keys').getByText('Search and commands').waitFor()
   await by(page, 'keys').getByText('Stop, in the message field').waitFor()
   expect(await lookWithAxe(page, 'the keys, switched off')).toEqual([])
   await page.keyboard.press('Escape')
 
-  // The server keeps it: another load knows it, and so does the API.
+  // The server stores the setting: it is still there after a reload and in the API.
   await page.goto(`${server.url}/inbox`)
   await by(page, 'approve').waitFor()
   await page.locator('html[data-letter-keys="off"]').waitFor()
   expect(await client.call('me')).toMatchObject({ letter_keys: false })
   for (const key of ['a', 'r', 'h', 'x', '?', '[', 'g', 's', 'c']) await page.keyboard.press(key)
-  // A radio button or a check box has no use for letters, and leaves them to nobody.
+  // Radio buttons and check boxes ignore letters, so the page receives them.
   await page.locator('input[type="checkbox"]').first().focus()
   for (const key of ['j', 'e', 'a']) await page.keyboard.press(key)
   // Other keys work, and a letter goes into a field.

@@ -115,7 +115,7 @@ test('the page lists a mission, shows its verdict, tasks, board and workers live
   const verdicts = by(page, 'verdicts').locator('li[data-result]')
   await expect.poll(() => verdicts.count(), POLL).toBe(1)
   expect(await verdicts.first().textContent()).toContain('Cross the ford, and say how deep it was.')
-  // Beside it the round that runs, and those that are left.
+  // The next cards show the running round and the remaining rounds.
   await by(page, 'running-round').getByText('Round 2').waitFor()
   await by(page, 'verdicts').getByText('Rounds 3 to 5').waitFor()
   await by(page, 'mission-result').getByText('The report says how deep it was').waitFor()
