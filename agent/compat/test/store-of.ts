@@ -7,8 +7,9 @@ import type { CompatDeps } from '../src/deps.ts'
 export const storeOf = (
   log: readonly SessionEvent[],
   onEnd: () => void = () => undefined,
-): Pick<CompatDeps, 'store'> =>
-  ({
+): Pick<CompatDeps, 'store'> => {
+  const watchers = new Set<() => void>()
+  const store = {
     store: {
       sessions: {
         get: (id: string) => Promise.resolve({ id, last_event_id: log.at(-1)?.id ?? 0, state: 'done' }),
@@ -23,7 +24,11 @@ export const storeOf = (
           const page = log
             .filter(({ id, type }) => id > after && (types === undefined || types.includes(type)))
             .slice(0, limit)
-          if (page.length === 0 && types === undefined) onEnd()
+          if (page.length === 0 && types === undefined) {
+            const { length } = log
+            onEnd()
+            if (log.length > length) for (const notify of watchers) notify()
+          }
           return Promise.resolve(
             page.map(event => ({
               id: event.id,
@@ -32,7 +37,12 @@ export const storeOf = (
             })),
           )
         },
-        watch: () => () => undefined,
+        watch: (_: string, notify: () => void) => {
+          watchers.add(notify)
+          return () => watchers.delete(notify)
+        },
       },
     },
-  }) as never
+  }
+  return store as never
+}

@@ -32,7 +32,8 @@ export async function* runEvents(deps: Store, run: Run, signal: AbortSignal): As
     ...(ignored.length === 0 ? [] : [{ type: 'CUSTOM', name: 'cairn.ignored', value: { fields: ignored } }]),
   ]
   let ended: Ended | null = null
-  for await (const { changed, atEnd, isOver } of followExchange(deps.store, session.id, exchange, signal)) {
+  for await (const page of followExchange(deps.store, session.id, exchange, signal)) {
+    const { changed, last, atEnd, isOver } = page
     const events: AgUiEvent[] = []
     for (const each of changed) {
       if (each.event.id <= before) continue
@@ -42,7 +43,7 @@ export async function* runEvents(deps: Store, run: Run, signal: AbortSignal): As
       }
       for (const change of each.changes) ended = each.isLate ? ended : endAfter(ended, change)
     }
-    if (ended === null && (isOver || (atEnd && (await isAtRest(deps, session.id))))) ended = RESTS
+    if (ended === null && (isOver || (atEnd && (await isAtRest(deps, session.id, last))))) ended = RESTS
     const isLast = ended !== null && (atEnd || isOver)
     if (isLast && ended !== null) events.push(...writer.finish(place, ended.end, ended.open))
     if (events.length > 0) yield events

@@ -7,7 +7,6 @@ import type { CallerRequest, CompatDeps } from '../deps.ts'
 import { parseBody } from '../request/body.ts'
 import { openSession, say, stop } from '../request/command.ts'
 import { findNamed, numberIn } from '../request/ids.ts'
-import { isAtRest } from '../request/rest.ts'
 import { streamOf } from '../request/sse.ts'
 import { saidParts, userId } from './chunks.ts'
 import { createMessageBuilder, type UiMessage } from './messages.ts'
@@ -148,8 +147,8 @@ async function resume(deps: CompatDeps, { caller }: CallerRequest, name: string)
   const exchange = session === null ? null : await findExchange(deps.store, id, session.last_event_id)
   if (exchange === null) return new Response(null, { status: 204 })
   const place = { session_id: id, exchange }
-  const { ended, ended_at } = await chunksSoFar(deps, place)
-  if (ended === null && (await isAtRest(deps, id))) return new Response(null, { status: 204 })
+  const { ended, ended_at, rests } = await chunksSoFar(deps, place)
+  if (rests) return new Response(null, { status: 204 })
   const isOpen = ended === null || ended.open.approvals.length + ended.open.asks.length > 0
   const isRecent = ended_at !== null && deps.now() - Date.parse(ended_at) < REPLAY_MS
   return isOpen || isRecent ? stream(deps, place, 0) : new Response(null, { status: 204 })
@@ -182,12 +181,12 @@ async function messagesOf(
   place: { session_id: string; exchange: EventId },
   isLast: boolean,
 ): Promise<UiMessage[]> {
-  const { said, chunks, ended } = await chunksSoFar(deps, place)
+  const { said, chunks, ended, rests } = await chunksSoFar(deps, place)
   const builder = createMessageBuilder()
   for (const chunk of chunks) builder.take(chunk)
   const user: UiMessage[] =
     said === null ? [] : [{ id: userId(said), role: 'user', parts: saidParts(said, place.session_id) }]
-  const isShown = ended !== null || !isLast || (await isAtRest(deps, place.session_id))
+  const isShown = ended !== null || !isLast || rests
   return isShown ? [...user, builder.message()] : user
 }
 

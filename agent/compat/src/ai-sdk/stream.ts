@@ -1,11 +1,19 @@
 /** An exchange as a stream of chunks: its history, then live until it is at rest. */
 import type { EventId } from '@cairn/protocol'
 import type { Change, End, Said, StillOpen } from '../changes/change.ts'
-import { followExchange, readExchange } from '../changes/exchange.ts'
+import { followExchange } from '../changes/exchange.ts'
 import type { CompatDeps } from '../deps.ts'
+import { isAtRest } from '../request/rest.ts'
 import { type Chunk, createChunkWriter } from './chunks.ts'
 
 type Ended = { end: End; open: StillOpen }
+type SoFar = {
+  said: Said | null
+  chunks: Chunk[]
+  ended: Ended | null
+  ended_at: string | null
+  rests: boolean
+}
 type Place = { session_id: string; exchange: EventId }
 
 /** Changes that come after an end without another turn. */
@@ -64,22 +72,31 @@ export function skipSteps(steps: number): (chunks: readonly Chunk[]) => readonly
   }
 }
 
-/** The message that began an exchange, all chunks so far, and its end if it is at rest. */
+/**
+ * The message that began an exchange, all chunks so far, and its end if it has one. `rests`: it has none, and
+ * nothing runs.
+ */
 export async function chunksSoFar(
   { store }: Pick<CompatDeps, 'store'>,
   { session_id, exchange }: Place,
-): Promise<{ said: Said | null; chunks: Chunk[]; ended: Ended | null; ended_at: string | null }> {
+): Promise<SoFar> {
   const writer = createChunkWriter(session_id)
   const chunks: Chunk[] = []
   let ended: Ended | null = null
   let ended_at: string | null = null
   let said: Said | null = null
-  for (const { event, changes, isLate } of await readExchange(store, session_id, exchange))
-    for (const change of changes) {
-      ended = isLate ? ended : endAfter(ended, change)
-      if (change.kind === 'begun') said = change.message
-      if (change.kind === 'ended') ended_at = event.created_at
-      chunks.push(...writer.take(change))
-    }
-  return { said, chunks, ended, ended_at }
+  let last = exchange
+  for await (const page of followExchange(store, session_id, exchange, new AbortController().signal)) {
+    last = page.last
+    for (const { event, changes, isLate } of page.changed)
+      for (const change of changes) {
+        ended = isLate ? ended : endAfter(ended, change)
+        if (change.kind === 'begun') said = change.message
+        if (change.kind === 'ended') ended_at = event.created_at
+        chunks.push(...writer.take(change))
+      }
+    if (page.atEnd) break
+  }
+  const rests = ended === null && (await isAtRest({ store }, session_id, last))
+  return { said, chunks, ended, ended_at, rests }
 }

@@ -101,8 +101,11 @@ export type Changed = {
   starts: boolean
   isLate?: true
 }
-/** What a page of the log changed; `atEnd`: nothing more was in the log when it was read. */
-export type Page = { changed: readonly Changed[]; atEnd: boolean; isOver: boolean }
+/**
+ * What a page of the log changed. `last`: the last event read so far. `atEnd`: nothing more was in the log when
+ * it was read.
+ */
+export type Page = { changed: readonly Changed[]; last: EventId; atEnd: boolean; isOver: boolean }
 
 function change(fold: FoldState, event: SessionEvent): Changed {
   const { running } = fold
@@ -137,7 +140,7 @@ export async function* followExchange(
     }
     if (isOver) changed.push(...(await lateReactions(store, sessionId, cursor, fold)))
     if (signal.aborted) return
-    yield { changed: changed.filter(isShown), atEnd, isOver }
+    yield { changed: changed.filter(isShown), last: cursor, atEnd, isOver }
     if (isOver) return
   }
 }
