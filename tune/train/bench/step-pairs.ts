@@ -1,11 +1,12 @@
 /**
  * A LoRA micro-step of this tree compared with one of another tree, alternately in one process, so that other
- * load on the machine affects both. Arguments: the other tree (a checkout with its node_modules), pairs (16),
- * threads (2), instruction set (the fastest of each). Both share per-process state, such as that of a matrix
- * unit.
+ * load on the machine affects both. Argument: the other tree, a checkout with its node_modules. Options: --pairs
+ * (16), --threads (2), --recipe (bf16), --shape (qwen3-0.6b), --layers (4), --tokens (2048), --isa (the fastest of
+ * each). Both share per-process state, such as that of a matrix unit.
  */
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 
 /** The measured part of a tree. */
 type Step = { run(): Promise<{ loss: number }> }
@@ -19,21 +20,34 @@ type Native = {
 type Bench = {
   prepareLoraStep(
     engine: { isa: string },
-    options: { recipe: 'bf16'; tokens: number; layers: number },
+    options: { recipe: string; shape: string; tokens: number; layers: number },
   ): Promise<Step>
 }
 
-const [other, pairs = '16', threads = '2', isa] = process.argv.slice(2)
-if (other === undefined)
-  throw new Error('usage: step-pairs.ts OTHER_TREE [PAIRS] [THREADS] [INSTRUCTION_SET]')
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    pairs: { type: 'string', default: '16' },
+    threads: { type: 'string', default: '2' },
+    recipe: { type: 'string', default: 'bf16' },
+    shape: { type: 'string', default: 'qwen3-0.6b' },
+    layers: { type: 'string', default: '4' },
+    tokens: { type: 'string', default: '2048' },
+    isa: { type: 'string' },
+  },
+})
+const { pairs, threads, recipe, shape, isa } = values
+const [other] = positionals
+if (other === undefined) throw new Error('usage: step-pairs.ts OTHER_TREE [--pairs N] [--recipe NAME] …')
 
 async function stepOf(tree: string): Promise<Step> {
   const load = (path: string): Promise<unknown> => import(pathToFileURL(resolve(tree, path)).href)
   const { createEngine } = (await load('tune/native/src/index.ts')) as Native
   const { prepareLoraStep } = (await load('tune/train/bench/lora-step.ts')) as Bench
   const engine = await createEngine({ threads: Number(threads), ...(isa && { isa }), log: console.log })
-  console.log(`${tree}: ${engine.isa}, ${threads} threads`)
-  return await prepareLoraStep(engine, { recipe: 'bf16', tokens: 2048, layers: 4 })
+  console.log(`${tree}: ${shape}, ${recipe}, ${engine.isa}, ${threads} threads`)
+  const [tokens, layers] = [Number(values.tokens), Number(values.layers)]
+  return await prepareLoraStep(engine, { recipe, shape, tokens, layers })
 }
 
 async function timed(step: Step): Promise<number> {
