@@ -95,8 +95,8 @@ const commands = {
   /** Every case of every CUDA kernel on the emulated card. `npm test` runs a sample. */
   'test:cuda': (...args) => {
     Object.assign(process.env, { CAIRN_TESTS: 'all', CAIRN_SUITE: args.length === 0 ? 'test:cuda' : '' })
-    const files = ['dev/emulator/test/', 'tune/program/test/cuda-', 'tune/native/test/cuda-']
-    return run(vitest, 'run', '--project', 'unit', ...files, ...args)
+    const tests = ['program', 'native', 'train'].map(name => `tune/${name}/test/cuda-`)
+    return run(vitest, 'run', '--project', 'unit', 'dev/emulator/test/', ...tests, ...args)
   },
   /** Removes one protection at a time and expects a test to fail: `-- words` for some, `-- --record`. */
   mutants: (...args) => run('tooling/mutants/run.ts', ...args),

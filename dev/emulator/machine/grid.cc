@@ -61,7 +61,7 @@ const Settings& Settings::get() {
     read.copies_land_at_once = text("CAIRN_EMULATOR_COPIES") == "at-once";
     read.shuffles_warps = !text("CAIRN_EMULATOR_SEED").empty();
     read.seed = std::strtoull(text("CAIRN_EMULATOR_SEED").c_str(), nullptr, 10);
-    read.counts = !text("CAIRN_EMULATOR_COUNTS").empty();
+    read.counts = !text("CAIRN_EMULATOR_COUNTS").empty() || !text("CAIRN_EMULATOR_LAUNCHES").empty();
     return read;
   }();
   return settings;

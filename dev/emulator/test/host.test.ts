@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -66,6 +66,25 @@ test('writes counts as JSON on request, the same each time', () => {
   // x is read twice and y written once; each row of 1024 bytes is a whole number of sectors.
   expect(counts?.['global_bytes']).toBe(3 * 768 * 4)
   expect(counts?.['global_sectors']).toBe((3 * 768 * 4) / 32)
+})
+
+test('writes the counts of each launch as a line on request', () => {
+  const launches = join(folder, 'launches.jsonl')
+  const run = () =>
+    card.run({
+      ptx: readPtx('rows.ptx'),
+      kernel: 'rms_norm',
+      grid: [3],
+      block: [128],
+      args: [{ buffer: new Float32Array(768) }, { buffer: new Float32Array(768) }, { u32: 256 }],
+      env: { CAIRN_EMULATOR_LAUNCHES: launches },
+    }).counts['rms_norm']
+  const counts = [run(), run()]
+  const lines = readFileSync(launches, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as unknown)
+  expect(lines).toEqual(counts.map(({ launches: _, ...rest } = {}) => ({ kernel: 'rms_norm', ...rest })))
 })
 
 test('builds the library once and names a compiler that does not run', async () => {

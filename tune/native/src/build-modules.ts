@@ -26,7 +26,24 @@ export type ModulesOptions = {
 }
 
 /** From 9.0 on, some instructions exist only on one architecture. */
-const architecture = (capability: number) => `${capability}${capability >= 90 ? 'a' : ''}`
+export const architecture = (capability: number) => `${capability}${capability >= 90 ? 'a' : ''}`
+
+/** Files of kernels, by their paths in this package. */
+export const listModules = () => listFiles('cuda').filter(path => path.endsWith('.cu'))
+
+/** Identifies what a compiler makes of some modules for a target. */
+export function modulesKey({ version }: Nvcc, target: readonly string[], modules: readonly string[]): string {
+  const headers = ['cuda', 'core', 'generated'].flatMap(listFiles).filter(path => !path.endsWith('.cu'))
+  return hashOf(JSON.stringify([version, target, flags]), [...modules, ...headers].toSorted())
+}
+
+/** Arguments of nvcc that compile a module for a target, without its output. */
+export const argumentsOf = (source: string, target: readonly string[]): string[] => [
+  ...flags,
+  ...target,
+  ...includes,
+  join(root, source),
+]
 
 /** Returns the folder of modules, after building it if the cache does not have it. */
 export async function buildModules(options: ModulesOptions): Promise<string> {
@@ -40,10 +57,8 @@ export async function buildModules(options: ModulesOptions): Promise<string> {
   const target = areText
     ? ['-ptx', `-arch=compute_${architecture(capability)}`]
     : ['-cubin', `-arch=sm_${architecture(capability)}`]
-  const modules = listFiles('cuda').filter(path => path.endsWith('.cu'))
-  const sources = [...listFiles('cuda'), ...listFiles('core'), ...listFiles('generated')].toSorted()
-  const key = hashOf(JSON.stringify([nvcc.version, target, flags]), sources)
-  const path = join(cacheDir, key, 'modules')
+  const modules = listModules()
+  const path = join(cacheDir, modulesKey(nvcc, target, modules), 'modules')
   const make = async () => {
     const work = join(dirname(path), `build-${process.pid}`)
     mkdirSync(work, { recursive: true })
@@ -51,10 +66,7 @@ export async function buildModules(options: ModulesOptions): Promise<string> {
       log(`Compiling ${modules.length} kernel files for ${target.join(' ')} with nvcc ${nvcc.version}`)
       await forAll(modules, source =>
         runCompiler(nvcc.command, [
-          ...flags,
-          ...target,
-          ...includes,
-          join(root, source),
+          ...argumentsOf(source, target),
           '-o',
           join(work, `${basename(source, '.cu')}.${areText ? 'ptx' : 'cubin'}`),
         ]),

@@ -22,7 +22,7 @@ export {
 } from './engine.ts'
 export { listCardOps, listCards, type Card } from './cards.ts'
 export { createCudaEngine, type CardExchange, type CudaEngine, type CudaOptions } from './cuda-engine.ts'
-export { findNvcc, nvccCandidates } from './nvcc.ts'
+export { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
 export { addonOrigin, loadAddon, type Addon } from './load.ts'
 export { createGroup, joinGroup, joinMpi, type Collectives } from './collectives.ts'
 export { forgetPages, mapFile, mapSpool } from './file-map.ts'

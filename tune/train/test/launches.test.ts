@@ -2,29 +2,17 @@
  * Launches of a LoRA micro-step on a card of compute capability 9.0, counted without running it. A change
  * that adds launches fails here, and the page states the same numbers.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { buildEmulator } from '@cairn-tune/emulator'
-import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
-import { makeToolkit } from '@cairn-tune/native/test/fake-toolkit'
-import { countStep } from '../bench/count-launches.ts'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { CudaEngine } from '@cairn-tune/native'
+import { countStep, createCountingEngine } from '../bench/count-launches.ts'
 
 const page = readFileSync(new URL('../../../docs/tune/cuda.md', import.meta.url), 'utf8')
-const folder = mkdtempSync(join(tmpdir(), 'cairn-launches-'))
 let engine: CudaEngine
 beforeAll(async () => {
-  vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
-  vi.stubEnv('CAIRN_EMULATOR_CAPABILITY', '90')
-  vi.stubEnv('CUDA_HOME', makeToolkit(folder))
-  engine = await createCudaEngine()
+  engine = await createCountingEngine()
 }, 600_000)
-afterAll(() => {
-  engine.close()
-  vi.unstubAllEnvs()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => engine.close())
 
 test.each([
   { shape: 'qwen3-0.6b', launches: 2413, norm: 1176, update: 1 },

@@ -1,0 +1,75 @@
+/**
+ * A process of kernel-counts.ts: runs every case on the emulated card of its environment and prints what each
+ * kernel did, as JSON: case, kernel, counts. The card writes a line for each launch to
+ * CAIRN_EMULATOR_LAUNCHES.
+ */
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
+import { BYTE_CASES } from '../test/byte-cases.ts'
+import { CASES } from '../test/cases.ts'
+import { runNative } from '../test/one-op.ts'
+import { flatten } from '../src/flatten.ts'
+import { planMemory } from '../src/plan.ts'
+import { createRecorder } from '../src/record.ts'
+import { listCountCases, type CountCase } from './count-cases.ts'
+import type { Counted, Emulated } from './kernel-counts.ts'
+
+type Launch = Record<string, number> & { kernel: string }
+
+const path = process.env['CAIRN_EMULATOR_LAUNCHES'] ?? ''
+
+/** The kernels that a case launches. Launches nothing. */
+function kernelsOf(engine: CudaEngine, { op, inputs, attrs }: CountCase): string[] {
+  const g = createRecorder()
+  const given = Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]),
+  )
+  const program = g.finish(g.step(op, given, attrs))
+  const launches = engine.launches(engine.compile(flatten(program, planMemory(program).placements)))
+  return Object.keys(launches).filter(name => name !== 'clear' && name !== 'copy')
+}
+
+async function countCase(engine: CudaEngine, { op, inputs, attrs }: CountCase) {
+  truncateSync(path)
+  await runNative(engine, op, inputs, attrs)
+  const kernels: Record<string, Counted> = {}
+  for (const line of readFileSync(path, 'utf8').trim().split('\n')) {
+    const { kernel, ...counts } = JSON.parse(line) as Launch
+    const of = (name: string) => counts[name] ?? NaN
+    const row = (kernels[kernel] ??= {
+      launches: 0,
+      warp_instructions: 0,
+      tensor_core: 0,
+      bytes: 0,
+      sectors: 0,
+      phases: 0,
+      passes: 0,
+    })
+    row.launches++
+    row.warp_instructions += of('warp_instructions')
+    row.tensor_core += of('mma')
+    row.bytes += of('global_bytes')
+    row.sectors += of('global_sectors')
+    row.phases += of('shared_phases') + of('ldmatrix_phases')
+    row.passes += of('shared_passes') + of('ldmatrix_passes')
+  }
+  return kernels
+}
+
+writeFileSync(path, '')
+using engine = await createCudaEngine({ log: line => console.error(line) })
+const counted: Emulated = {}
+const seen = new Set<string>()
+const add = async (one: CountCase, name = one.name) => {
+  const kernels = await countCase(engine, one)
+  counted[`${one.op} ${name}`] = kernels
+  for (const kernel of Object.keys(kernels)) seen.add(kernel)
+}
+for (const one of listCountCases()) await add(one)
+for (const one of CASES) if (hasNew(one)) await add(one, `${one.dtype} ${one.name}`)
+for (const one of BYTE_CASES) if (hasNew(one)) await add(one)
+process.stdout.write(JSON.stringify(counted))
+
+function hasNew(one: CountCase): boolean {
+  return kernelsOf(engine, one).some(kernel => !seen.has(kernel))
+}

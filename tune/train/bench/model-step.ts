@@ -1,0 +1,231 @@
+/**
+ * The time of a program on a card by a model, which is not a measurement: for each launch a gap, and for each
+ * op the larger of its arithmetic and its bytes, at the rates that one H100 reached on single ops.
+ */
+import { readFileSync } from 'node:fs'
+import { byteLength, type Shape } from '@cairn-tune/ops'
+import type { CudaEngine } from '@cairn-tune/native'
+import {
+  flatten,
+  inputTensors,
+  outputTensors,
+  planMemory,
+  type Program,
+  type Step,
+  type Tensor,
+} from '@cairn-tune/program'
+
+export const GROUPS = ['linears', 'adapters', 'attention', 'its gradient', 'head', 'others'] as const
+export type Group = (typeof GROUPS)[number]
+
+export type Work = {
+  launches: number
+  /** Multiply-adds of tensor cores, in products of 16×8×16, with those that only fill tiles. */
+  products: number
+  bytes: number
+  seconds: number
+}
+
+/** Documents of the batch, each of `length` tokens. Programs do not contain them. */
+export type Documents = { count: number; length: number }
+
+const GAP = 1.5e-6
+const PRODUCT = 16 * 8 * 16
+/** Copies reach about nine tenths of the 3.35 TB/s in the data sheet of an H100 SXM. */
+const BYTES = 3.0e12
+/** Tokens of a tile of attention. */
+const TILE = 64
+
+type Row = { what: string; tflops?: number }
+const { rows } = JSON.parse(
+  readFileSync(new URL('../../../docs/data/benchmarks/tune-cuda.json', import.meta.url), 'utf8'),
+) as { rows: Row[] }
+
+function rateOf(what: string): number {
+  const found = rows.find(row => row.what.startsWith(what) && row.tflops !== undefined)
+  if (!found?.tflops) throw new Error(`tune-cuda.json has no rate of ${what}`)
+  return found.tflops * 1e12
+}
+
+/** FLOP/s of products by the length of their sums. */
+const BY_LENGTH = [
+  [1024, rateOf('product 4096 x 2048 x 1024, bf16')],
+  [4096, rateOf('product 4096 x 12288 x 4096, bf16')],
+  [12288, rateOf('product 4096 x 4096 x 12288, bf16')],
+] as const
+
+/** Executed attention of 2048 tokens beside the useful half of the square: the diagonal is whole tiles. */
+const WHOLE_TILES = 1 + TILE / 2048
+const ATTENTION = rateOf('attention, 2048 tokens') * WHOLE_TILES
+/** Seven products for five useful ones. They use mma.sync, as the small tiles of products do. */
+const GRADIENT = rateOf('its gradient') * WHOLE_TILES * (7 / 5)
+
+/** Interpolates between the measured lengths. */
+function productRate(k: number): number {
+  let [low, high] = [BY_LENGTH[0], BY_LENGTH[1]] as [readonly [number, number], readonly [number, number]]
+  if (k > high[0]) [low, high] = [high, BY_LENGTH[2]]
+  const at = Math.log(k / low[0]) / Math.log(high[0] / low[0])
+  return low[1] + Math.min(1, Math.max(0, at)) * (high[1] - low[1])
+}
+
+const up = (count: number, each: number) => Math.ceil(count / each) * each
+const sizeOf = ({ dtype, shape }: Tensor) => byteLength(dtype, shape)
+
+/** The tile of a kernel of products, by its name: `matmul_nt_64`, `wgmma_nn_256`, `matmul_nt_nf4_128`. */
+function tileOf(kernel: string): { form: string; rows: number; columns: number; depth: number } | undefined {
+  const [, family, form = '', size] = /^(matmul|wgmma)_(nt|nn|tn)_(?:\w+_)?(\d+)$/.exec(kernel) ?? []
+  if (family === undefined) return undefined
+  const columns = Number(size)
+  return family === 'wgmma'
+    ? { form, rows: 128, columns, depth: 64 }
+    : { form, rows: columns, columns, depth: 32 }
+}
+
+/** Multiply-adds that a kernel executes for a product of m×n with sums of each length. */
+function executed(kernel: string, m: number, n: number, sums: readonly number[]): number {
+  const tile = tileOf(kernel)
+  if (!tile) return 0
+  const depth = sums.reduce((sum, k) => sum + up(k, tile.depth), 0)
+  return up(m, tile.rows) * up(n, tile.columns) * depth
+}
+
+const flopsRate = (kernel: string, k: number) => (kernel.startsWith('wgmma') ? productRate(k) : GRADIENT)
+
+/** Bytes are those besides inputs, outputs and scratch. */
+type Parts = { macs: number; seconds: number; bytes: number }
+
+function productOf(step: Step, kernels: readonly string[]): Parts {
+  const shape = (name: string): Shape => step.inputs[name]?.shape ?? []
+  const [[a0 = 0, a1 = 0], [b0 = 0, b1 = 0], [, second = 0]] = [shape('a'), shape('b'), shape('a2')]
+  const [m, n, k] =
+    step.op === 'matmul_nt' ? [a0, b0, a1] : step.op === 'matmul_nn' ? [a0, b1, a1] : [a1, b1, a0]
+  const kernel = kernels.find(name => tileOf(name)) ?? ''
+  const macs = executed(kernel, m, n, second ? [k, second] : [k])
+  return { macs, seconds: (2 * macs) / flopsRate(kernel, k), bytes: 0 }
+}
+
+/** A chunk of logits at a time, forward and back. */
+function headOf(step: Step, kernels: readonly string[]): Parts {
+  const [{ x, weight }, { chunk }] = [step.inputs, step.attrs]
+  const [tokens = 0, columns = 0] = x?.shape ?? []
+  const [vocab = 0] = weight?.shape ?? []
+  const parts = { macs: 0, seconds: 0, bytes: 0 }
+  for (let first = 0; first < tokens; first += Number(chunk)) {
+    const count = Math.min(Number(chunk), tokens - first)
+    for (const kernel of kernels) {
+      const form = tileOf(kernel)?.form
+      const macs =
+        form === 'nt' ? executed(kernel, count, vocab, [columns]) : executed(kernel, count, columns, [vocab])
+      parts.macs += macs
+      parts.seconds += (2 * macs) / flopsRate(kernel, form === 'nt' ? columns : vocab)
+    }
+    // Logits are written, read and written as gradients, and read; both products read the weight.
+    parts.bytes += 4 * count * vocab * 2 + (weight ? sizeOf(weight) : 0)
+  }
+  return parts
+}
+
+function attentionOf(step: Step, { count, length }: Documents): Parts {
+  const heads = Number(step.attrs['heads'])
+  const width = (step.inputs['q']?.shape[1] ?? 0) / heads
+  const tiles = Math.ceil(length / TILE)
+  const grid = count * heads * ((tiles * (tiles + 1)) / 2) * TILE ** 2 * up(width, TILE)
+  const [products, rate] = step.op === 'attention' ? [2, ATTENTION] : [7, GRADIENT]
+  return { macs: products * grid, seconds: (2 * products * grid) / rate, bytes: 0 }
+}
+
+function groupOf(step: Step): Group {
+  if (step.op === 'attention') return 'attention'
+  if (step.op === 'attention_grad') return 'its gradient'
+  if (step.op === 'head_loss') return 'head'
+  if (!step.op.startsWith('matmul_')) return 'others'
+  const [rank = 0, columns = 0] = outputTensors(step)[0]?.shape ?? []
+  return Math.min(rank, columns) <= 128 ? 'adapters' : 'linears'
+}
+
+/** A step as a program of its own. */
+function alone(step: Step): Program {
+  const inputs = new Map<number, Tensor>()
+  for (const tensor of inputTensors(step)) {
+    const name = `input ${inputs.size}`
+    if (!inputs.has(tensor.id)) inputs.set(tensor.id, { ...tensor, id: inputs.size, name, isInput: true })
+  }
+  const given = Object.fromEntries(
+    Object.entries(step.inputs).map(([name, tensor]) => [name, tensor && inputs.get(tensor.id)]),
+  )
+  const outputs = Object.fromEntries(
+    Object.entries(step.outputs).map(([name, tensor], i) => [
+      name,
+      { ...tensor, id: inputs.size + i, isInput: false },
+    ]),
+  )
+  return {
+    tensors: [...inputs.values(), ...Object.values(outputs)],
+    steps: [{ ...step, inputs: given, outputs }],
+    outputs,
+  }
+}
+
+function modelStep(engine: CudaEngine, step: Step, documents: Documents): Work {
+  const program = alone(step)
+  const executable = engine.compile(flatten(program, planMemory(program).placements))
+  const launched = engine.launches(executable)
+  const kernels = Object.keys(launched)
+  const launches = Object.values(launched).reduce((sum, count) => sum + count, 0)
+  const scratch = step.op === 'head_loss' ? 0 : engine.scratchBound(executable)
+  const parts = step.op.startsWith('matmul_')
+    ? productOf(step, kernels)
+    : step.op.startsWith('attention')
+      ? attentionOf(step, documents)
+      : step.op === 'head_loss'
+        ? headOf(step, kernels)
+        : { macs: 0, seconds: 0, bytes: 0 }
+  // What lies in scratch is written once and read once.
+  const bytes =
+    [...inputTensors(step), ...outputTensors(step)].reduce((sum, tensor) => sum + sizeOf(tensor), 0) +
+    2 * scratch +
+    parts.bytes
+  const seconds = GAP * launches + Math.max(parts.seconds, bytes / BYTES)
+  return { launches, products: parts.macs / PRODUCT, bytes, seconds }
+}
+
+/** What a step costs depends on these alone. */
+const signatureOf = (step: Step) =>
+  JSON.stringify([
+    step.op,
+    Object.entries(step.inputs).map(([name, tensor]) => [name, tensor?.dtype, tensor?.shape]),
+    Object.values(step.outputs).map(({ dtype, shape }) => [dtype, shape]),
+    step.attrs,
+    step.inPlace,
+  ])
+
+/** The work of a program by group. */
+export function modelProgram(
+  engine: CudaEngine,
+  program: Program,
+  documents: Documents,
+): Record<Group, Work> {
+  const known = new Map<string, Work>()
+  const groups = Object.fromEntries(
+    GROUPS.map(group => [group, { launches: 0, products: 0, bytes: 0, seconds: 0 }]),
+  ) as Record<Group, Work>
+  for (const step of program.steps) {
+    const signature = signatureOf(step)
+    const work = known.get(signature) ?? modelStep(engine, step, documents)
+    known.set(signature, work)
+    const sum = groups[groupOf(step)]
+    sum.launches += work.launches
+    sum.products += work.products
+    sum.bytes += work.bytes
+    sum.seconds += work.seconds
+  }
+  return groups
+}
+
+export const sumWork = (groups: Record<Group, Work>): Work =>
+  Object.values(groups).reduce((sum, work) => ({
+    launches: sum.launches + work.launches,
+    products: sum.products + work.products,
+    bytes: sum.bytes + work.bytes,
+    seconds: sum.seconds + work.seconds,
+  }))
