@@ -77,7 +77,7 @@ export const EXPERT_OPS = {
   expert_matmul_nt: op({
     doc:
       'matmul_nt per expert e: rows [ends[e − 1], ends[e]) of a, a2, addend and y with the matrices ' +
-      'b[e], b2[e] and bias[e]',
+      'b[e], b2[e] and bias[e]; rows after the last expert are neither read nor written',
     inputs: {
       a: 'float (P, K)',
       b: 'weight (E, N, K)',

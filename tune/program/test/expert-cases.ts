@@ -11,8 +11,16 @@ function outputsOf(op: OpName, inputs: Values, attrs: Attrs, types: Record<strin
   )
 }
 
-/** Rows of each expert: many and few, none, one, and all on one expert. */
-export const SPLITS = [[33, 1, 0, 9, 300], [0, 17, 0], [5]] as const
+/**
+ * Rows of each expert: many and few, none, one, and all on one expert; and the rows after the last expert,
+ * which are NaN.
+ */
+const SPLITS: readonly { counts: readonly number[]; unused: number }[] = [
+  { counts: [33, 1, 0, 9, 300], unused: 0 },
+  { counts: [0, 17, 0], unused: 0 },
+  { counts: [5], unused: 0 },
+  { counts: [3, 40, 0], unused: 50 },
+]
 
 const endsOf = (counts: readonly number[]): Value => {
   let sum = 0
@@ -147,21 +155,24 @@ function* balances(dtype: Dtype, logits: Value, ids: Value | undefined, top_k: n
 
 export function* expertMatmuls(dtype: Dtype): Generator<Case> {
   const attrs = { alpha: 0.5, arithmetic: dtype, dtype }
-  for (const counts of SPLITS) {
+  for (const { counts, unused } of SPLITS) {
     const ends = endsOf(counts)
-    const [experts, rows] = [counts.length, counts.reduce<number>((sum, count) => sum + count, 0)]
+    const used = counts.reduce((sum, count) => sum + count, 0)
+    const [experts, rows] = [counts.length, used + unused]
+    const rowsOf = (columns: number, seed: number) =>
+      tensor(dtype, [rows, columns], noise(dtype, [rows, columns], seed).numbers.fill(NaN, used * columns))
     for (const [n, k, r] of [
       [50, 130, 3],
       [17, 600, 0],
       [1, 1, 1],
     ] as const) {
-      const name = `${counts.join(' ')}: ${n}×${k}${r ? `+${r}` : ''}`
+      const name = `${counts.join(' ')}${unused ? ` of ${rows}` : ''}: ${n}×${k}${r ? `+${r}` : ''}`
       const pair = (shape: number[]) =>
         r
-          ? { a2: noise(dtype, [rows, r], 112), b2: noise(dtype, [experts, ...shape], 113) }
+          ? { a2: rowsOf(r, 112), b2: noise(dtype, [experts, ...shape], 113) }
           : { a2: undefined, b2: undefined }
-      const addend = r ? noise(dtype, [rows, n], 114) : undefined
-      const a = noise(dtype, [rows, k], 110)
+      const addend = r ? rowsOf(n, 114) : undefined
+      const a = rowsOf(k, 110)
       const bias = r ? noise(dtype, [experts, n], 115) : undefined
       yield {
         op: 'expert_matmul_nt',
@@ -180,7 +191,7 @@ export function* expertMatmuls(dtype: Dtype): Generator<Case> {
       yield {
         op: 'expert_bias_grad',
         name,
-        inputs: { dy: noise(dtype, [rows, n], 118), ends },
+        inputs: { dy: rowsOf(n, 118), ends },
         attrs: {},
         dtype,
       }
@@ -191,7 +202,7 @@ export function* expertMatmuls(dtype: Dtype): Generator<Case> {
         yield {
           op: 'expert_matmul_tn',
           name: `${name} → ${m}×${wide}`,
-          inputs: { a: noise(dtype, [rows, m], 116), b: noise(dtype, [rows, wide], 117), ends },
+          inputs: { a: rowsOf(m, 116), b: rowsOf(wide, 117), ends },
           attrs,
           dtype,
         }

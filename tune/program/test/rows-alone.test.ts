@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
-import { byteLength, type Dtype } from '@cairn-tune/ops'
+import { byteLength, type Attrs, type Dtype, type OpName } from '@cairn-tune/ops'
 import { noise, runNative, tensor, type Value } from './one-op.ts'
 
 const isas = await listIsas()
@@ -87,6 +87,42 @@ describe.each(isas)('%s', isa => {
       }
     },
   )
+
+  /** Rows of a rank's experts have room for a whole micro-batch (tune/train/src/experts). */
+  test.each(['bf16', 'f32'] as Dtype[])('%s rows after the last expert are ignored', async dtype => {
+    const [n, k, used, rows] = [52, 330, 41, 70]
+    const ends = tensor('i32', [3], [5, 5, used])
+    /** NaN after the rows of the last expert. */
+    const given = (columns: number, seed: number) =>
+      tensor(dtype, [rows, columns], noise(dtype, [rows, columns], seed).numbers.fill(NaN, used * columns))
+    const alone = (value: Value): Value => ({
+      ...value,
+      shape: [used, value.shape[1] ?? 0],
+      bytes: rowsOf(value, 0, used),
+    })
+    const attrs = { alpha: 1, arithmetic: dtype, dtype }
+    const cases: [OpName, Record<string, Value>, Record<string, Value>, Attrs][] = [
+      ['expert_matmul_nt', { a: given(k, 1) }, { b: noise(dtype, [3, n, k], 2) }, attrs],
+      ['expert_matmul_nn', { a: given(k, 1) }, { b: noise(dtype, [3, k, n], 2) }, { ...attrs, stream: 0 }],
+      ['expert_matmul_tn', { a: given(k, 1), b: given(n, 3) }, {}, attrs],
+      ['expert_matmul_tn', { a: given(n, 3), b: given(k, 1) }, {}, attrs],
+      ['expert_bias_grad', { dy: given(n, 3) }, {}, {}],
+    ]
+    for (const [op, ofRows, others, attrsOfOp] of cases) {
+      const engine = engineOf(isa)
+      const short = Object.fromEntries(Object.entries(ofRows).map(([name, value]) => [name, alone(value)]))
+      const all = await runNative(engine, op, { ...ofRows, ...others, ends }, attrsOfOp)
+      const few = await runNative(engine, op, { ...short, ...others, ends }, attrsOfOp)
+      for (const [name, { bytes }] of Object.entries(few)) {
+        const found = all[name]?.bytes ?? new Uint8Array()
+        expect(Buffer.compare(found.subarray(0, bytes.length), bytes), op).toBe(0)
+        expect(
+          found.subarray(bytes.length).every(byte => byte === 0),
+          op,
+        ).toBe(true)
+      }
+    }
+  })
 
   test.each([
     ['bf16', 4, 2, 64],

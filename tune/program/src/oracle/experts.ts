@@ -169,8 +169,18 @@ const byExpert =
     })
     return { y: Float64Array.from(parts.flat()) }
   }
-export const expertMatmulNt = byExpert(matmulNt, ['b', 'b2', 'bias'])
-export const expertMatmulNn = byExpert(matmulNn, ['b', 'b2'])
+
+/** The same, with zeros for rows after the last expert. `axis` of b is that of the columns. */
+const byRow =
+  (matmul: Define, stacked: readonly string[], axis: number): Define =>
+  (inputs, attrs) => {
+    const [rows] = sizes(get(inputs, 'a'))
+    const y = zeros(rows * (get(inputs, 'b').shape[axis] ?? 0))
+    y.set(byExpert(matmul, stacked)(inputs, attrs).y ?? [])
+    return { y }
+  }
+export const expertMatmulNt = byRow(matmulNt, ['b', 'b2', 'bias'], 1)
+export const expertMatmulNn = byRow(matmulNn, ['b', 'b2'], 2)
 export const expertMatmulTn = byExpert(matmulTn, [])
 
 export const expertBiasGrad: Define = inputs => {
