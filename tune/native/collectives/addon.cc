@@ -144,37 +144,55 @@ napi_value take_sums(napi_env env, napi_callback_info info) {
       [buffers = floats_in(env, args.value[1])](Group& group) { group.sums->take(buffers); });
 }
 
-// Two views: what is sent, and what is received, which has room for a part of each rank.
-template <class Body>
-napi_value exchange(napi_env env, napi_callback_info info, bool sends_parts, Body body) {
-  Args<4> args(env, info);
-  const auto sent = bytes_of(env, args.value[1]), received = bytes_of(env, args.value[2]);
-  const size_t count = size_t(group_of(env, args.value[0])->transport->ranks());
-  const size_t part = sends_parts ? sent.count / count : sent.count;
-  if (part * count != received.count || (sends_parts && sent.count != received.count))
-    throw std::runtime_error(std::to_string(sent.count) + " bytes sent and " +
-                             std::to_string(received.count) + " received do not fit " +
-                             std::to_string(count) + " ranks");
-  napi_value memory;
-  check(env, napi_create_array_with_length(env, 2, &memory));
-  check(env, napi_set_element(env, memory, 0, args.value[1]));
-  check(env, napi_set_element(env, memory, 1, args.value[2]));
-  return start(env, args.value[0], memory, args.value[3],
-      [=](Group& group) { body(*group.transport, sent.data, received.data, part); });
+// Keeps two values alive as one.
+napi_value both(napi_env env, napi_value first, napi_value second) {
+  napi_value values;
+  check(env, napi_create_array_with_length(env, 2, &values));
+  check(env, napi_set_element(env, values, 0, first));
+  check(env, napi_set_element(env, values, 1, second));
+  return values;
 }
 
-// allGather(group, mine, all, done)
+// allGather(group, mine, all, done). `all` has room for a part of each rank.
 napi_value all_gather(napi_env env, napi_callback_info info) {
-  return exchange(env, info, false, [](Transport& transport, const char* mine, char* all, size_t bytes) {
-    transport.all_gather(mine, all, bytes);
-  });
+  Args<4> args(env, info);
+  const auto mine = bytes_of(env, args.value[1]), all = bytes_of(env, args.value[2]);
+  const size_t count = size_t(group_of(env, args.value[0])->transport->ranks());
+  if (mine.count * count != all.count)
+    throw std::runtime_error(std::to_string(mine.count) + " bytes sent and " + std::to_string(all.count) +
+                             " received do not fit " + std::to_string(count) + " ranks");
+  return start(env, args.value[0], both(env, args.value[1], args.value[2]), args.value[3],
+      [=](Group& group) { group.transport->all_gather(mine.data, all.data, mine.count); });
 }
 
-// allToAll(group, sent, received, done)
-napi_value all_to_all(napi_env env, napi_callback_info info) {
-  return exchange(env, info, true, [](Transport& transport, const char* sent, char* received, size_t bytes) {
-    transport.all_to_all(sent, received, bytes);
-  });
+// One view per rank.
+std::vector<Bytes> parts_in(napi_env env, napi_value views, size_t ranks, size_t largest) {
+  uint32_t count = 0;
+  check(env, napi_get_array_length(env, views, &count));
+  if (count != ranks)
+    throw std::runtime_error(std::to_string(count) + " parts for " + std::to_string(ranks) + " ranks");
+  std::vector<Bytes> parts;
+  for (uint32_t i = 0; i < count; i++) {
+    napi_value element;
+    check(env, napi_get_element(env, views, i, &element));
+    const auto bytes = bytes_of(env, element);
+    if (bytes.count > largest)
+      throw std::runtime_error("a part of " + std::to_string(bytes.count) + " bytes is larger than " +
+                               std::to_string(largest));
+    parts.push_back({bytes.data, bytes.count});
+  }
+  return parts;
+}
+
+// exchange(group, views sent, views received, bytes of the largest part, done)
+napi_value exchange(napi_env env, napi_callback_info info) {
+  Args<5> args(env, info);
+  const size_t count = size_t(group_of(env, args.value[0])->transport->ranks()),
+               largest = size_t(number_of(env, args.value[3]));
+  return start(env, args.value[0], both(env, args.value[1], args.value[2]), args.value[4],
+      [sent = parts_in(env, args.value[1], count, largest),
+          received = parts_in(env, args.value[2], count, largest),
+          largest](Group& group) { group.transport->exchange(sent, received, largest); });
 }
 
 // broadcast(group, view, root, done)
@@ -218,7 +236,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<add_round>(env, exports, "addRound");
     export_function<take_sums>(env, exports, "takeSums");
     export_function<all_gather>(env, exports, "allGather");
-    export_function<all_to_all>(env, exports, "allToAll");
+    export_function<exchange>(env, exports, "exchange");
     export_function<broadcast>(env, exports, "broadcast");
     export_function<barrier>(env, exports, "barrier");
     export_function<abort>(env, exports, "abort");

@@ -85,6 +85,24 @@ class SharedMemory : public Transport {
     }
   }
 
+  /// From memory to memory, without padding.
+  void exchange(
+      const std::vector<Bytes>& sent, const std::vector<Bytes>& received, size_t largest) override {
+    const size_t most = kHalf / size_t(ranks_);
+    const auto piece_of = [&](const Bytes& part, size_t at) {
+      return part.count > at ? std::min(most, part.count - at) : 0;
+    };
+    for (size_t at = 0; at < largest; at += most) {
+      for (int r = 0; r < ranks_; r++)
+        if (const size_t piece = piece_of(sent[size_t(r)], at))
+          std::memcpy(half(rank_) + size_t(r) * most, sent[size_t(r)].data + at, piece);
+      arrive("all-to-all");
+      for (int r = 0; r < ranks_; r++)
+        if (const size_t piece = piece_of(received[size_t(r)], at))
+          std::memcpy(received[size_t(r)].data + at, read_half(r) + size_t(rank_) * most, piece);
+    }
+  }
+
   void broadcast(char* data, size_t bytes, int root) override {
     for (size_t at = 0; at < bytes; at += kHalf) {
       const size_t piece = std::min(kHalf, bytes - at);

@@ -13,6 +13,11 @@ struct Aborted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+struct Bytes {
+  char* data;
+  size_t count;
+};
+
 /// Every rank calls the same operations in the same order, one at a time.
 class Transport {
  public:
@@ -23,6 +28,9 @@ class Transport {
   virtual void all_gather(const char* mine, char* all, size_t bytes) = 0;
   /// Part r of `received` becomes part `rank()` of `sent` of rank r. A part has `bytes` bytes.
   virtual void all_to_all(const char* sent, char* received, size_t bytes) = 0;
+  /// Part r of `received` becomes part `rank()` of `sent` of rank r, which has as many bytes: at most `largest`
+  /// between any two ranks.
+  virtual void exchange(const std::vector<Bytes>& sent, const std::vector<Bytes>& received, size_t largest);
   /// The bytes of rank `root` replace those of all others.
   virtual void broadcast(char* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;

@@ -19,7 +19,13 @@ type CollectivesAddon = {
   addRound(group: Group, views: readonly Uint8Array[], isFirst: boolean, done: Done): void
   takeSums(group: Group, views: readonly Uint8Array[], done: Done): void
   allGather(group: Group, mine: Uint8Array, all: Uint8Array, done: Done): void
-  allToAll(group: Group, sent: Uint8Array, received: Uint8Array, done: Done): void
+  exchange(
+    group: Group,
+    sent: readonly Uint8Array[],
+    received: readonly Uint8Array[],
+    largest: number,
+    done: Done,
+  ): void
   broadcast(group: Group, view: Uint8Array, root: number, done: Done): void
   barrier(group: Group, done: Done): void
   abort(group: Group): void
@@ -40,8 +46,11 @@ export type Collectives = {
   takeSums(views: readonly Uint8Array[]): Promise<void>
   /** The bytes of every rank, one after the other. All ranks give equally many. */
   allGather(mine: Uint8Array): Promise<Uint8Array>
-  /** Sends part r of `sent` to rank r. Returns the parts received, in the order of ranks. */
-  allToAll(sent: Uint8Array): Promise<Uint8Array>
+  /**
+   * Sends part r of `sent` to rank r, and fills part r of `received` with what rank r sends. No part between
+   * any two ranks has more than `largest` bytes.
+   */
+  exchange(sent: readonly Uint8Array[], received: readonly Uint8Array[], largest: number): Promise<void>
   /** Replaces the bytes by those of rank `root`. */
   broadcast(view: Uint8Array, root: number): Promise<void>
   /** Resolves when every rank has called it. */
@@ -111,11 +120,8 @@ function collectivesOf(addon: CollectivesAddon, group: Group, transport: string)
       await finished(done => addon.allGather(group, mine, all, done))
       return all
     },
-    async allToAll(sent) {
-      const received = new Uint8Array(sent.byteLength)
-      await finished(done => addon.allToAll(group, sent, received, done))
-      return received
-    },
+    exchange: (sent, received, largest) =>
+      finished(done => addon.exchange(group, sent, received, largest, done)),
     broadcast: (view, root) => finished(done => addon.broadcast(group, view, root, done)),
     barrier: () => finished(done => addon.barrier(group, done)),
     abort: () => addon.abort(group),

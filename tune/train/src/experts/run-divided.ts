@@ -13,6 +13,7 @@ import {
   type Plan,
 } from '@cairn-tune/program'
 import type { RankGroup } from '../ranks/group.ts'
+import { endsOfRank, rowsOfRank } from './rows-of-rank.ts'
 
 export type PlannedDivided = DividedProgram & { plans: Plan[]; arenaBytes: number }
 
@@ -77,12 +78,6 @@ function buffersOf(
   return found
 }
 
-/** The rows of a rank's experts among those of a micro-batch. */
-function rowsOf(ends: Int32Array | undefined, rank: number, local: number): { from: number; count: number } {
-  const from = rank === 0 ? 0 : (ends?.[rank * local - 1] ?? 0)
-  return { from, count: (ends?.[(rank + 1) * local - 1] ?? 0) - from }
-}
-
 /** Gathers the ends of all micro-batches, and gives each the ends of this rank's experts. */
 async function exchangeEnds(
   { engine, local, group, carried }: DividedOptions,
@@ -100,16 +95,8 @@ async function exchangeEnds(
     (_, q) => new Int32Array(gathered.slice(q * width, (q + 1) * width).buffer),
   )
   for (const [q, ends] of all.entries()) {
-    const { from } = rowsOf(ends, rank, local)
     const place = carried.experts[q]
-    if (place)
-      engine.write(
-        engine.part(place, experts.from, experts.from + local * 4),
-        // The last expert also multiplies the rows of zeros that fill up those of a micro-batch.
-        ends
-          .subarray(rank * local, (rank + 1) * local)
-          .map((end, e) => (e === local - 1 ? (ends.at(-1) ?? 0) : end - from)),
-      )
+    if (place) engine.write(place, endsOfRank(ends, rank, local), experts.from)
   }
   return all
 }
@@ -121,33 +108,18 @@ async function exchangeRows(
   ends: readonly Int32Array[],
 ): Promise<void> {
   const { rank, ranks } = group
-  const each = Array.from({ length: ranks }, (_, r) => r)
-  /** Rows of this rank's micro-batch at the experts of rank r, and of rank r's at the experts of this one. */
-  const mine = each.map(r => rowsOf(ends[rank], r, local))
-  const theirs = each.map(r => rowsOf(ends[r], rank, local))
-  const most = Math.max(...each.flatMap(q => each.map(r => rowsOf(ends[q], r, local).count)))
-  const partBytes = most * rowBytes
-  const places = each.map(r => {
-    const place = carried.experts[r]
-    const [ownRows, count] = [mine[r] ?? { from: 0, count: 0 }, theirs[r]?.count ?? 0]
-    const atOwn = own.from + ownRows.from * rowBytes
+  /** Bytes of the rows of rank q's micro-batch that belong to rank r. */
+  const bytesOf = (q: number, r: number) => rowsOfRank(ends[q], r, local).count * rowBytes
+  const places = carried.experts.map((place, r) => {
+    const atOwn = own.from + rowsOfRank(ends[rank], r, local).from * rowBytes
     return {
-      own: engine.part(carried.own, atOwn, atOwn + ownRows.count * rowBytes),
-      experts: place && engine.part(place, experts.from, experts.from + count * rowBytes),
+      own: engine.part(carried.own, atOwn, atOwn + bytesOf(rank, r)),
+      experts: engine.part(place, experts.from, experts.from + bytesOf(r, rank)),
     }
   })
-  const [from, into] = to === 'experts' ? (['own', 'experts'] as const) : (['experts', 'own'] as const)
-  const sent = new Uint8Array(partBytes * ranks)
-  for (const [r, place] of places.entries()) {
-    const rows = place[from]
-    if (rows && rows.byteLength > 0) sent.set(await engine.read(rows), r * partBytes)
-  }
-  const received = await group.exchangeBytes(sent)
-  for (const [r, place] of places.entries()) {
-    const rows = place[into]
-    const whole = carried.experts[r]
-    if (to === 'experts' && rows && whole) engine.clear(whole, experts.from + rows.byteLength, experts.to)
-    if (rows && rows.byteLength > 0)
-      engine.write(rows, received.subarray(r * partBytes, r * partBytes + rows.byteLength))
-  }
+  const each = Array.from({ length: ranks }, (_, r) => r)
+  const largest = Math.max(...each.flatMap(q => each.map(r => bytesOf(q, r))))
+  const [atOwn, atExperts] = [places.map(place => place.own), places.map(place => place.experts)]
+  const [sent, received] = to === 'experts' ? [atOwn, atExperts] : [atExperts, atOwn]
+  await group.exchange(engine, sent, received, largest)
 }

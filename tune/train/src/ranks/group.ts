@@ -10,8 +10,16 @@ export type RankGroup = {
   gather(values: readonly number[]): Promise<number[][]>
   /** The bytes of every rank, one after the other. All ranks give equally many. */
   gatherBytes(mine: Uint8Array): Promise<Uint8Array>
-  /** Sends part r of `sent` to rank r. Returns the parts received, in the order of ranks. */
-  exchangeBytes(sent: Uint8Array): Promise<Uint8Array>
+  /**
+   * Sends buffer r of `sent` to rank r, and fills buffer r of `received` with what rank r sends. No buffer of
+   * any rank has more than `largest` bytes.
+   */
+  exchange(
+    engine: Engine,
+    sent: readonly DeviceBuffer[],
+    received: readonly DeviceBuffer[],
+    largest: number,
+  ): Promise<void>
   /**
    * Adds f32 buffers of all ranks, from rank 0 up, to the sums of earlier rounds. The first round discards
    * those of an earlier step.
@@ -40,24 +48,37 @@ export function createRankGroup(collectives: Collectives): RankGroup {
       ])
     },
     gatherBytes: mine => collectives.allGather(mine),
-    exchangeBytes: sent => collectives.allToAll(sent),
+    async exchange(engine, sent, received, largest) {
+      const own = await readAll(engine, sent)
+      await changeAll(engine, received, views => collectives.exchange(own, views, largest))
+    },
     async addRound(engine, buffers, isFirst) {
-      await collectives.addRound(await Promise.all(buffers.map(buffer => engine.read(buffer))), isFirst)
+      await collectives.addRound(await readAll(engine, buffers), isFirst)
     },
-    async takeSums(engine, buffers) {
-      const views = await Promise.all(buffers.map(buffer => engine.read(buffer)))
-      await collectives.takeSums(views)
-      if (engine.readsInPlace) return
-      for (const [i, buffer] of buffers.entries()) {
-        const sums = views[i]
-        if (sums) engine.write(buffer, sums)
-      }
-    },
+    takeSums: (engine, buffers) => changeAll(engine, buffers, views => collectives.takeSums(views)),
     abort() {
       for (const callback of callbacks) callback()
       collectives.abort()
     },
     onAbort: callback => void callbacks.push(callback),
+  }
+}
+
+const readAll = (engine: Engine, buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> =>
+  Promise.all(buffers.map(buffer => engine.read(buffer)))
+
+/** Changes the contents of buffers in host memory, which may be their own. */
+async function changeAll(
+  engine: Engine,
+  buffers: readonly DeviceBuffer[],
+  change: (views: readonly Uint8Array[]) => Promise<void>,
+): Promise<void> {
+  const views = await readAll(engine, buffers)
+  await change(views)
+  if (engine.readsInPlace) return
+  for (const [i, buffer] of buffers.entries()) {
+    const view = views[i]
+    if (view) engine.write(buffer, view)
   }
 }
 
