@@ -5,30 +5,22 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { FAMILIES } from '@cairn-tune/models'
 import { everyNth } from '@cairn-tune/ops/test/sample'
 import { estimate, writeModelFromConfig, type TrainResult } from '@cairn-tune/train'
-import { adapterOf, withRanks, type Settings } from './rank-runs.ts'
+import { SMALL_EXPERTS, adapterOf, withRanks, type Settings } from './rank-runs.ts'
 import { createBench, losses, textsOf } from './run.ts'
 
 const bench = await createBench()
 afterAll(bench.remove)
-const shape = {
-  vocab_size: 320,
-  hidden_size: 64,
-  intermediate_size: 64,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  num_experts: 8,
-  num_experts_per_tok: 3,
-  moe_intermediate_size: 64,
-  initializer_range: 0.05,
-}
 const [qwen3, qwen2] = ['qwen3_moe', 'qwen2_moe'].map(name => join(bench.directory, name)) as [string, string]
-await writeModelFromConfig(qwen3, { ...FAMILIES.qwen3_moe.defaults, ...shape, model_type: 'qwen3_moe' }, 1)
+await writeModelFromConfig(
+  qwen3,
+  { ...FAMILIES.qwen3_moe.defaults, ...SMALL_EXPERTS, model_type: 'qwen3_moe' },
+  1,
+)
 await writeModelFromConfig(
   qwen2,
   {
     ...FAMILIES.qwen2_moe.defaults,
-    ...shape,
+    ...SMALL_EXPERTS,
     model_type: 'qwen2_moe',
     shared_expert_intermediate_size: 32,
   },
@@ -106,6 +98,15 @@ test('a run resumes on 4, 1 and 2 ranks, and evaluates like one rank', async () 
   expect(JSON.parse(record)).toMatchObject({ ranks: { count: 2, parallel: 'expert' } })
 })
 
+test('ranks without a micro-batch in the last round run their experts for those of the others', async () => {
+  const settings = { output_dir: join(bench.directory, 'uneven'), lr_scheduler_type: 'constant' }
+  const first = await run(2, { ...settings, gradient_accumulation_steps: 3, max_steps: 2 })
+  const rest = await run(4, { ...settings, gradient_accumulation_steps: 2, max_steps: 4, resume: true })
+  const whole = await run(1, { lr_scheduler_type: 'constant', gradient_accumulation_steps: 6 })
+  expect([...measured(first), ...measured(rest)]).toEqual(measured(whole))
+  expect(adapterOf(rest).equals(adapterOf(whole))).toBe(true)
+})
+
 test('an estimate states the memory of a rank with its part of the experts', async () => {
   const settings = { model: qwen3, dataset, max_seq_length: 48, gradient_accumulation_steps: 1 }
   const [all, quarter] = await Promise.all(
@@ -123,6 +124,8 @@ test.each<[Settings, string]>([
     'expert_parallel 2: the experts are divided among all ranks; set ranks: 2',
   ],
   [{ recipe: 'fp8' }, 'expert_parallel: not available with recipe: fp8; use bf16'],
+  [{ method: 'dpo' }, 'expert_parallel: not available with method: dpo; use sft'],
+  [{ lora: false }, 'expert_parallel: not available with lora: false; use an adapter'],
   [{ optimizer: 'adamw_8bit' }, 'expert_parallel: not available with optimizer: adamw_8bit; use adamw'],
   [{ device: 'cuda' }, 'expert_parallel: not available with device: cuda; use cpu'],
   [{ offload: 'disk' }, 'expert_parallel: not available with offload: disk; use none'],

@@ -21,6 +21,20 @@ export const withRanks = (ranks: number, more: Settings): Settings => ({
   ...more,
 })
 
+/** Sizes of a mixture of eight experts whose steps are short. */
+export const SMALL_EXPERTS = {
+  vocab_size: 320,
+  hidden_size: 64,
+  intermediate_size: 64,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  num_experts: 8,
+  num_experts_per_tok: 3,
+  moe_intermediate_size: 64,
+  initializer_range: 0.05,
+}
+
 export const adapterOf = ({ output }: TrainResult): Buffer =>
   readFileSync(join(output, 'adapter_model.safetensors'))
 
