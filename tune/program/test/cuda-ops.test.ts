@@ -2,9 +2,10 @@
  * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card. `npm test` launches each
  * kernel with its smallest case and a sample of all cases; `npm run test:cuda` runs every case.
  */
+import { describe } from 'vitest'
 import { countElements, type Attrs, type OpName } from '@cairn-tune/ops'
 import { RUN_ALL, everyNth } from '@cairn-tune/ops/test/sample'
-import { describeKernels } from './emulated-kernels.ts'
+import { testKernels } from './emulated-kernels.ts'
 import type { Values } from './one-op.ts'
 
 const sizeOf = (inputs: Values): number =>
@@ -27,4 +28,4 @@ function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases:
 }
 
 /** Promise T1.2: Each CUDA kernel gives the oracle's results on the emulated card. */
-describeKernels('on the emulated card', { order: {}, sampleOf })
+describe('on the emulated card', () => testKernels({ order: {}, sampleOf }))
