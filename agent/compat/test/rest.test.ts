@@ -28,7 +28,7 @@ test('an AG-UI run is followed to its end', async () => {
   expect(text).toBe('I plan.Planned.')
 })
 
-test('a chat of the AI SDK that was read before its end does not rest, so its client resumes it', async () => {
+test('a chat of the AI SDK that was read before its end is resumed', async () => {
   const place = { session_id: 's', exchange: 1 }
   expect(await chunksSoFar(endingStore(), place)).toMatchObject({ ended: null, rests: false })
   const whole = await chunksSoFar(storeOf(ALL), place)

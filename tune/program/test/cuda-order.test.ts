@@ -1,7 +1,7 @@
 /**
  * Kernels whose warps read and write the same global memory give the same result in any order of warps: the
- * emulated card detects races in shared memory, but races in global memory show only in the results. `npm test`
- * runs a sample, with each op of the head, whose blocks share sums.
+ * emulated card detects races in shared memory, but races in global memory show only in the results. `npm
+ * test` runs a sample, with each op of the head, whose blocks share sums.
  */
 import { describe } from 'vitest'
 import { everyNth, onePerKind } from '@cairn-tune/ops/test/sample'

@@ -1,8 +1,8 @@
 /**
  * A LoRA micro-step of this tree compared with one of another tree, alternately in one process, so that other
- * load on the machine affects both. Argument: the other tree, a checkout with its node_modules. Options: --pairs
- * (16), --threads (2), --recipe (bf16), --shape (qwen3-0.6b), --layers (4), --tokens (2048), --isa (the fastest of
- * each). Both share per-process state, such as that of a matrix unit.
+ * load on the machine affects both. Argument: the other tree, a checkout with its node_modules. Options:
+ * --pairs (16), --threads (2), --recipe (bf16), --shape (qwen3-0.6b), --layers (4), --tokens (2048), --isa
+ * (the fastest of each). Both share per-process state, such as that of a matrix unit.
  */
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -73,6 +73,6 @@ const squares = logs.reduce((sum, one) => sum + (one - mean) ** 2, 0)
 const margin = 1.96 * Math.sqrt(squares / (logs.length - 1) / logs.length)
 const median = quotients.toSorted((a, b) => a - b)[quotients.length >> 1] ?? NaN
 console.log(
-  `speed of this tree by the other one: ${median.toFixed(3)} at the median, ${Math.exp(mean).toFixed(3)} ± ` +
-    `${margin.toFixed(3)} at the mean (95 of 100 cases, as of the normal law)`,
+  `speed of this tree by the other one: ${median.toFixed(3)} at the median, ` +
+    `${Math.exp(mean).toFixed(3)} ± ${margin.toFixed(3)} at the mean (95 of 100 cases, as of the normal law)`,
 )
