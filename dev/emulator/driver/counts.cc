@@ -72,7 +72,8 @@ std::string write_counts() {
   std::string text = "{";
   for (const auto& [name, row] : table().rows) {
     text += text.size() > 1 ? ",\n" : "\n";
-    text += "  \"" + name + "\": { \"launches\": " + std::to_string(row.launches) + fields_of(row.counts) + " }";
+    text += "  \"" + name + "\": { \"launches\": " + std::to_string(row.launches);
+    text += fields_of(row.counts) + " }";
   }
   return text + "\n}\n";
 }

@@ -91,8 +91,10 @@ export const readCounts = () => JSON.parse(readFileSync(committed, 'utf8')) as K
 
 /** A line for each kernel and case, so that a change shows as lines. */
 export function formatCounts({ steps, nvcc, emulated, compiled }: KernelCounts): string {
-  const object = (entries: readonly (readonly [string, string])[], indent: string) =>
-    `{\n${entries.map(([name, text]) => `${indent}  ${JSON.stringify(name)}: ${text}`).join(',\n')}\n${indent}}`
+  const object = (entries: readonly (readonly [string, string])[], indent: string) => {
+    const lines = entries.map(([name, text]) => `${indent}  ${JSON.stringify(name)}: ${text}`)
+    return `{\n${lines.join(',\n')}\n${indent}}`
+  }
   const map = <T>(record: Record<string, T>, indent: string, text: (value: T) => string) =>
     object(
       Object.entries(record).map(([name, value]) => [name, text(value)]),
@@ -145,8 +147,8 @@ function* rowsOf({ steps, emulated, compiled }: KernelCounts): Generator<Row> {
 type Comparison = { faults: string[]; fallen: number; rows: number }
 
 /**
- * A sentence for each count that rose, and for each row that only one side has. A count that fell is no fault,
- * but should be committed.
+ * A sentence for each count that rose, and for each row that only one side has. A count that fell is no
+ * fault, but should be committed.
  */
 export function compareCounts(old: KernelCounts, now: KernelCounts): Comparison {
   const before = new Map(rowsOf(old).map(row => [row.title, row.counts]))
