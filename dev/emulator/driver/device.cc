@@ -170,7 +170,7 @@ CUDA_API CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = current_context;
   return CUDA_SUCCESS;
 }
-CUDA_API CUresult cuCtxSynchronize() { return poisoned(); }
+CUDA_API CUresult cuCtxSynchronize() { return run_all_pending(); }
 
 CUDA_API CUresult cuGetErrorName(CUresult code, const char** name) {
   const Named* error = find_error(code);

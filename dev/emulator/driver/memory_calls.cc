@@ -48,6 +48,7 @@ CUDA_API CUresult cuMemAlloc_v2(CUdeviceptr* at, size_t bytes) {
 }
 CUDA_API CUresult cuMemFree_v2(CUdeviceptr at) {
   if (!at) return CUDA_SUCCESS;
+  run_all_pending();
   return DeviceMemory::get().release(at)
              ? CUDA_SUCCESS
              : fail(CUDA_ERROR_INVALID_VALUE, "cuMemFree of what is no allocation");

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <set>
 
 namespace emulator {
 namespace {
@@ -13,6 +14,24 @@ CUresult first_fault = CUDA_SUCCESS;
 u32 number(const char* name, u32 otherwise) {
   const char* text = std::getenv(name);
   return text && *text ? u32(std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
+// Recursive, because waiting for all streams waits for each.
+struct Streams {
+  std::recursive_mutex mutex;
+  std::set<CUstream> all;
+};
+Streams& streams() {
+  static Streams made;
+  return made;
+}
+
+bool runs_late() {
+  static const bool is_late = [] {
+    const char* text = std::getenv("CAIRN_EMULATOR_STREAMS");
+    return text && std::string(text) == "late";
+  }();
+  return is_late;
 }
 
 }  // namespace
@@ -61,10 +80,41 @@ CUresult submit(CUstream stream, Work work) {
     stream->capture->push_back(std::move(work));
     return CUDA_SUCCESS;
   }
+  if (stream && runs_late()) {
+    std::lock_guard lock(streams().mutex);
+    stream->pending.push_back(std::move(work));
+    return CUDA_SUCCESS;
+  }
   return work();
 }
 
+CUresult run_pending(CUstream stream, const CUevent_st* until) {
+  std::lock_guard lock(streams().mutex);
+  while (stream && !stream->pending.empty() && !(until && until->pending == 0)) {
+    const Work work = std::move(stream->pending.front());
+    stream->pending.pop_front();
+    if (CUresult code = work()) return code;
+  }
+  return poisoned();
+}
+
+CUresult run_all_pending() {
+  std::lock_guard lock(streams().mutex);
+  for (CUstream stream : streams().all) run_pending(stream);
+  return poisoned();
+}
+
 }  // namespace emulator
+
+CUstream_st::CUstream_st() {
+  std::lock_guard lock(emulator::streams().mutex);
+  emulator::streams().all.insert(this);
+}
+CUstream_st::~CUstream_st() {
+  std::lock_guard lock(emulator::streams().mutex);
+  emulator::run_pending(this);
+  emulator::streams().all.erase(this);
+}
 
 CUDA_API const char* cairnEmulatorMessage() { return emulator::last_message.c_str(); }
 /// Makes a context usable again after a fault. Not part of NVIDIA's interface: a real card needs a new

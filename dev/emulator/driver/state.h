@@ -1,5 +1,6 @@
 // State shared by the driver's functions: the last fault, the card's limits, modules, capturing streams.
 #pragma once
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,9 +27,14 @@ CUresult fail(CUresult code, const std::string& what);
 CUresult poison(CUresult code, const std::string& what);
 CUresult poisoned();
 
-/// An operation of a stream. It runs at once, or becomes a node of the graph that the stream captures.
+/// An operation of a stream. It runs at once, or becomes a node of the graph that the stream captures. With
+/// CAIRN_EMULATOR_STREAMS=late it runs when the host waits for it.
 using Work = std::function<CUresult()>;
 CUresult submit(CUstream stream, Work work);
+/// Runs the pending operations of a stream, up to the last recording of an event if there is one.
+CUresult run_pending(CUstream stream, const CUevent_st* until = nullptr);
+/// The same of all streams, for calls that wait for the whole card.
+CUresult run_all_pending();
 
 }  // namespace emulator
 
@@ -44,15 +50,21 @@ struct CUmod_st {
 };
 struct CUstream_st {
   std::unique_ptr<std::vector<emulator::Work>> capture;
+  std::deque<emulator::Work> pending;
+  CUstream_st();
+  ~CUstream_st();
 };
 struct CUevent_st {
   double at_ms = -1;
+  /// Recordings that have not run yet, and their stream.
+  int pending = 0;
+  CUstream stream = nullptr;
 };
 struct CUgraph_st {
   std::vector<emulator::Work> nodes;
 };
 struct CUgraphExec_st {
-  std::vector<emulator::Work> nodes;
+  std::shared_ptr<const std::vector<emulator::Work>> nodes;
 };
 
 /// The full message of the last error. Not part of NVIDIA's interface.

@@ -77,8 +77,8 @@ CUDA_API CUresult cuStreamDestroy_v2(CUstream stream) {
   delete stream;
   return CUDA_SUCCESS;
 }
-CUDA_API CUresult cuStreamSynchronize(CUstream) { return poisoned(); }
-CUDA_API CUresult cuStreamQuery(CUstream) { return poisoned(); }
+CUDA_API CUresult cuStreamSynchronize(CUstream stream) { return run_pending(stream); }
+CUDA_API CUresult cuStreamQuery(CUstream stream) { return run_pending(stream); }
 CUDA_API CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return poisoned(); }
 
 CUDA_API CUresult cuStreamBeginCapture_v2(CUstream stream, int) {
@@ -93,11 +93,12 @@ CUDA_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return CUDA_SUCCESS;
 }
 CUDA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
-  *exec = new CUgraphExec_st{graph->nodes};
+  *exec = new CUgraphExec_st{std::make_shared<std::vector<Work>>(graph->nodes)};
   return CUDA_SUCCESS;
 }
 CUDA_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  return submit(stream, [exec] { return run_all(exec->nodes); });
+  // A graph may be destroyed before it has run.
+  return submit(stream, [nodes = exec->nodes] { return run_all(*nodes); });
 }
 CUDA_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
   delete exec;
@@ -113,13 +114,16 @@ CUDA_API CUresult cuEventCreate(CUevent* event, unsigned) {
   return CUDA_SUCCESS;
 }
 CUDA_API CUresult cuEventRecord(CUevent event, CUstream stream) {
+  event->pending++;
+  event->stream = stream;
   return submit(stream, [event] {
+    event->pending--;
     event->at_ms = now_ms();
     return CUDA_SUCCESS;
   });
 }
-CUDA_API CUresult cuEventSynchronize(CUevent) { return poisoned(); }
-CUDA_API CUresult cuEventQuery(CUevent) { return poisoned(); }
+CUDA_API CUresult cuEventSynchronize(CUevent event) { return run_pending(event->stream, event); }
+CUDA_API CUresult cuEventQuery(CUevent event) { return run_pending(event->stream, event); }
 CUDA_API CUresult cuEventElapsedTime(float* ms, CUevent from, CUevent to) {
   if (from->at_ms < 0 || to->at_ms < 0) return CUDA_ERROR_INVALID_HANDLE;
   *ms = float(to->at_ms - from->at_ms);

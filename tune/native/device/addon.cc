@@ -286,6 +286,54 @@ napi_value run(napi_env env, napi_callback_info info) {
   return handle;
 }
 
+QueuedRun queued_of(napi_env env, napi_value value) {
+  const auto element = [&](napi_value list, uint32_t i) {
+    napi_value found;
+    check(env, napi_get_element(env, list, i, &found));
+    return found;
+  };
+  QueuedRun run;
+  run.bound = external_of<BoundHandle>(env, element(value, 0)).bound;
+  uint32_t count = 0;
+  const napi_value writes = element(value, 1);
+  check(env, napi_get_array_length(env, writes, &count));
+  for (uint32_t i = 0; i + 1 < count; i += 2) {
+    const auto& to = external_of<BufferHandle>(env, element(writes, i));
+    const auto view = bytes_of(env, element(writes, i + 1));
+    if (view.count > to.bytes) throw std::runtime_error("a write is longer than its buffer");
+    run.writes.push_back({to.data(), {view.data, view.data + view.count}});
+  }
+  const auto &from = external_of<BufferHandle>(env, element(value, 2)),
+             &to = external_of<BufferHandle>(env, element(value, 3));
+  if (from.bytes != to.bytes) throw std::runtime_error("a copy needs buffers of the same size");
+  run.from = from.data();
+  run.to = to.data();
+  run.bytes = from.bytes;
+  return run;
+}
+
+// runQueue(engine, runs, done): each run is a bound program, buffers and the bytes that are written to them,
+// and two buffers of which the second gets a copy of the first after the program.
+napi_value run_queue(napi_env env, napi_callback_info info) {
+  Args<3> args(env, info);
+  Engine& engine = engine_of(env, args.value[0]);
+  std::vector<QueuedRun> queue;
+  uint32_t count = 0;
+  check(env, napi_get_array_length(env, args.value[1], &count));
+  for (uint32_t i = 0; i < count; i++) {
+    napi_value element;
+    check(env, napi_get_element(env, args.value[1], i, &element));
+    queue.push_back(queued_of(env, element));
+  }
+  auto cancel = std::make_shared<std::atomic<bool>>(false);
+  napi_value handle = make_external(env, new CancelHandle{cancel});
+  engine.walker->enqueue(
+      {[runner = engine.runner.get(), queue = std::move(queue)](
+           const std::atomic<bool>& stop) { return runner->run_queue(queue, stop); },
+          cancel, completion_of(env, args.value[2])});
+  return handle;
+}
+
 napi_value cancel(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
   external_of<CancelHandle>(env, args.value[0]).cancel->store(true);
@@ -398,6 +446,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<compile>(env, exports, "compile");
     export_function<bind>(env, exports, "bind");
     export_function<run>(env, exports, "run");
+    export_function<run_queue>(env, exports, "runQueue");
     export_function<cancel>(env, exports, "cancel");
     export_function<nccl_id>(env, exports, "ncclId");
     export_function<join_nccl>(env, exports, "joinNccl");

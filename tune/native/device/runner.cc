@@ -1,8 +1,11 @@
 #include "runner.h"
 
+#include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "launchers.h"
+#include "layout.h"
 
 namespace cairn::device {
 
@@ -64,6 +67,14 @@ struct Events {
   }
 };
 
+// The error of a fault's code, empty for none.
+std::string text_of(const DeviceBound& bound, int32_t fault) {
+  if (fault <= 0 || size_t(fault) > bound.program->faults.size()) return "";
+  const Fault& found = bound.program->faults[size_t(fault) - 1];
+  const Program& program = *bound.bound.program;
+  return describe(program.steps[found.step], program, found.message);
+}
+
 }  // namespace
 
 Runner::Runner(std::shared_ptr<Card> card) : card_(std::move(card)) {
@@ -74,6 +85,7 @@ Runner::~Runner() {
   for (char* at : scratch_)
     if (at) card_->free(at);
   card_->free(reinterpret_cast<char*>(fault_));
+  if (pinned_) card_->driver.host_free(pinned_);
 }
 
 size_t Runner::scratch_bytes() const {
@@ -87,6 +99,8 @@ void Runner::ready(const DeviceProgram& program) {
   for (const KernelUse& use : program.kernels) card_->function(use.module, use.name, use.shared);
   for (int slot = 0; slot < kScratchSlots; slot++) {
     if (program.scratch[slot] <= scratch_size_[slot]) continue;
+    // An earlier program of a queue may be using it.
+    card_->wait("running a program");
     if (scratch_[slot]) card_->free(scratch_[slot]);
     scratch_[slot] = nullptr;
     scratch_size_[slot] = 0;
@@ -154,6 +168,13 @@ void Runner::forget(DeviceBound& bound) {
   bound.graph = nullptr;
 }
 
+void Runner::launch(DeviceBound& bound) {
+  ready(*bound.program);
+  if (bound.graph && bound.scratch_version != scratch_version_) forget(bound);
+  if (!bound.graph) capture(bound);
+  check_driver(card_->driver, card_->driver.graph_launch(bound.graph, card_->stream()), "starting a program");
+}
+
 RunResult Runner::run(DeviceBound& bound, bool by_op, const std::atomic<bool>& cancel) {
   RunResult result;
   try {
@@ -162,27 +183,88 @@ RunResult Runner::run(DeviceBound& bound, bool by_op, const std::atomic<bool>& c
       return result;
     }
     card_->use();
-    ready(*bound.program);
     if (by_op) {
+      ready(*bound.program);
       record(bound, &cancel, &result);
       if (result.cancelled) {
         card_->wait("running a program");
         return result;
       }
     } else {
-      if (bound.graph && bound.scratch_version != scratch_version_) forget(bound);
-      if (!bound.graph) capture(bound);
-      check_driver(
-          card_->driver, card_->driver.graph_launch(bound.graph, card_->stream()), "starting a program");
+      launch(bound);
     }
     card_->wait("running a program");
     int32_t fault = 0;
     card_->copy_down(&fault, reinterpret_cast<const char*>(fault_), sizeof fault);
-    if (fault > 0 && size_t(fault) <= bound.program->faults.size()) {
-      const Fault& found = bound.program->faults[size_t(fault) - 1];
-      const Program& program = *bound.bound.program;
-      result.error = describe(program.steps[found.step], program, found.message);
+    result.error = text_of(bound, fault);
+  } catch (const std::exception& error) {
+    result.error = error.what();
+  }
+  return result;
+}
+
+char* Runner::pinned(size_t bytes) {
+  if (bytes > pinned_bytes_) {
+    if (pinned_) card_->driver.host_free(pinned_);
+    pinned_ = nullptr;
+    pinned_bytes_ = 0;
+    check_driver(card_->driver, card_->driver.host_allocate(&pinned_, bytes), "allocating pinned memory");
+    pinned_bytes_ = bytes;
+  }
+  return static_cast<char*>(pinned_);
+}
+
+void Runner::enqueue(const QueuedRun& run, char* staged, int32_t* fault) {
+  const Driver& driver = card_->driver;
+  for (const QueuedRun::Write& write : run.writes) {
+    std::memcpy(staged, write.bytes.data(), write.bytes.size());
+    check_driver(driver,
+        driver.copy_up(CUdeviceptr(write.to), staged, write.bytes.size(), card_->stream()),
+        "copying to the card");
+    staged += align_up(int64_t(write.bytes.size()), 16);
+  }
+  launch(*run.bound);
+  check_driver(driver, driver.copy_down(fault, CUdeviceptr(fault_), sizeof *fault, card_->stream()),
+      "copying from the card");
+  if (run.bytes > 0)
+    check_driver(driver,
+        driver.copy_across(CUdeviceptr(run.to), CUdeviceptr(run.from), run.bytes, card_->stream()),
+        "copying on the card");
+}
+
+RunResult Runner::run_queue(const std::vector<QueuedRun>& queue, const std::atomic<bool>& cancel) {
+  constexpr size_t kAhead = 2;
+  RunResult result;
+  size_t staged = 0, launched = 0;
+  for (const QueuedRun& run : queue) {
+    size_t bytes = 0;
+    for (const QueuedRun::Write& write : run.writes)
+      bytes += size_t(align_up(int64_t(write.bytes.size()), 16));
+    staged = std::max(staged, bytes);
+  }
+  try {
+    card_->use();
+    const Driver& driver = card_->driver;
+    char* const memory = pinned(kAhead * staged + queue.size() * sizeof(int32_t));
+    int32_t* const faults = reinterpret_cast<int32_t*>(memory + kAhead * staged);
+    Events ends(driver);
+    try {
+      for (; launched < queue.size(); launched++) {
+        const CUevent end = launched % kAhead == 0 ? ends.start : ends.end;
+        // The program whose inputs lie there has ended.
+        if (launched >= kAhead) check_driver(driver, driver.event_wait(end), "running a program");
+        if ((result.cancelled = cancel.load(std::memory_order_relaxed))) break;
+        enqueue(queue[launched], memory + launched % kAhead * staged, faults + launched);
+        check_driver(driver, driver.event_record(end, card_->stream()), "running a program");
+      }
+    } catch (...) {
+      // The card still reads and writes pinned memory.
+      driver.stream_wait(card_->stream());
+      throw;
     }
+    card_->wait("running a program");
+    for (size_t i = 0; i < launched && result.error.empty(); i++)
+      result.error = text_of(*queue[i].bound, faults[i]);
   } catch (const std::exception& error) {
     result.error = error.what();
   }

@@ -47,6 +47,19 @@ struct DeviceBound {
   uint64_t scratch_version = 0;
 };
 
+// A program of a queue: the bytes that are written to buffers before it, and a copy between buffers after it.
+struct QueuedRun {
+  struct Write {
+    char* to;
+    std::vector<char> bytes;
+  };
+  std::shared_ptr<DeviceBound> bound;
+  std::vector<Write> writes;
+  char* to = nullptr;
+  const char* from = nullptr;
+  size_t bytes = 0;
+};
+
 class Runner {
  public:
   explicit Runner(std::shared_ptr<Card> card);
@@ -55,10 +68,16 @@ class Runner {
   Card& card() const { return *card_; }
   // Launches the program as one graph and waits for it; with `by_op`, op by op, timing each.
   RunResult run(DeviceBound& bound, bool by_op, const std::atomic<bool>& cancel);
+  // Launches programs one after the other and waits once at the end. At most two are ahead of the card, so
+  // that a cancellation takes effect before the next but one.
+  RunResult run_queue(const std::vector<QueuedRun>& queue, const std::atomic<bool>& cancel);
   void forget(DeviceBound& bound);
   size_t scratch_bytes() const;
 
  private:
+  void launch(DeviceBound& bound);
+  void enqueue(const QueuedRun& run, char* staged, int32_t* fault);
+  char* pinned(size_t bytes);
   void ready(const DeviceProgram& program);
   void record(const DeviceBound& bound, const std::atomic<bool>* cancel, RunResult* timed);
   void capture(DeviceBound& bound);
@@ -69,6 +88,9 @@ class Runner {
   uint64_t scratch_version_ = 1;
   // On the card, and its host copy after a run.
   int32_t* fault_ = nullptr;
+  // Memory of the host that a card copies from and to on its own.
+  void* pinned_ = nullptr;
+  size_t pinned_bytes_ = 0;
 };
 
 }  // namespace cairn::device

@@ -61,6 +61,17 @@ export type DeviceAddon = {
     isTimed: boolean,
     done: (error: Error | undefined, isCancelled: boolean, nanoseconds: Float64Array) => void,
   ): Handle<'run'>
+  /** Runs programs with one wait at the end. `writes` are buffers, each followed by its bytes. */
+  runQueue(
+    engine: Handle<'card engine'>,
+    runs: readonly (readonly [
+      bound: Handle<'bound'>,
+      writes: readonly (Handle<'card buffer'> | Uint8Array)[],
+      from: Handle<'card buffer'>,
+      to: Handle<'card buffer'>,
+    ])[],
+    done: (error: Error | undefined, isCancelled: boolean) => void,
+  ): Handle<'run'>
   cancel(run: Handle<'run'>): void
   /** Bytes that name a group of ranks. Throws one sentence if NCCL is missing. */
   ncclId(library: string): Uint8Array

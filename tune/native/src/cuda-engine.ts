@@ -8,6 +8,8 @@ import {
   type DeviceBuffer,
   type Engine,
   type Executable,
+  type QueuedRun,
+  type RunOptions,
 } from './engine.ts'
 import type { Handle } from './load.ts'
 
@@ -116,29 +118,53 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     return bound
   }
 
+  type Done = Parameters<typeof addon.run>[3]
+  /** Waits for work of the engine's thread, or for the abort that ends it. */
+  async function finish(
+    start: (done: Done) => Handle<'run'>,
+    signal: AbortSignal | undefined,
+    what: () => string,
+  ): Promise<Float64Array> {
+    signal?.throwIfAborted()
+    return await new Promise((resolve, reject) => {
+      const onAbort = () => addon.cancel(running)
+      const running = start((error, isCancelled, nanoseconds) => {
+        signal?.removeEventListener('abort', onAbort)
+        if (error) reject(error)
+        else if (isCancelled)
+          reject(signal?.reason ?? new Error(`The engine was closed during a run with ${what()}.`))
+        else resolve(nanoseconds)
+      })
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  const boundRuns = new WeakMap<BoundRun, Handle<'bound'>>()
   function bind(program: Executable, arena: DeviceBuffer, bindings: readonly DeviceBuffer[]): BoundRun {
     const bound = boundOf(program, arena, bindings)
-    return async ({ signal } = {}) => {
-      signal?.throwIfAborted()
-      return await new Promise((resolve, reject) => {
-        const onAbort = () => addon.cancel(running)
-        // The closure keeps arena and bindings alive for as long as the card may write to them.
-        const running = addon.run(engine, bound, isTimed, (error, isCancelled, nanoseconds) => {
-          signal?.removeEventListener('abort', onAbort)
-          if (error) reject(error)
-          else if (isCancelled)
-            reject(
-              signal?.reason ??
-                new Error(
-                  `The engine was closed during a run with an arena of ${arena.byteLength} bytes and ` +
-                    `${bindings.length} buffers.`,
-                ),
-            )
-          else resolve({ seconds: secondsByOp(nanoseconds) })
-        })
-        signal?.addEventListener('abort', onAbort, { once: true })
-      })
+    const run: BoundRun = async ({ signal } = {}) => {
+      // The closures keep arena and bindings alive for as long as the card may write to them.
+      const start = (done: Done) => addon.run(engine, bound, isTimed, done)
+      const what = () => `an arena of ${arena.byteLength} bytes and ${bindings.length} buffers`
+      return { seconds: secondsByOp(await finish(start, signal, what)) }
     }
+    boundRuns.set(run, bound)
+    return run
+  }
+
+  async function runQueue(queue: readonly QueuedRun[], { signal }: RunOptions = {}): Promise<void> {
+    const runs = queue.map(({ run, writes, copy: [from, to] }) => {
+      const bound = boundRuns.get(run)
+      if (!bound) throw new TypeError('a run of a queue must come from bind of the same engine')
+      const bytes = writes.flatMap(([buffer, source]) => [handleOf(buffer), bytesOf(source)])
+      return [bound, bytes, handleOf(from), handleOf(to)] as const
+    })
+    // The closure keeps the runs alive, and they their buffers.
+    await finish(
+      done => addon.runQueue(engine, runs, done as never),
+      signal,
+      () => `${queue.length} programs`,
+    )
   }
 
   async function joinNccl({ id, rank, ranks }: { id: Uint8Array; rank: number; ranks: number }) {
@@ -186,6 +212,8 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     // A card's memory is allocated at once.
     touch: () => Promise.resolve(),
     bind,
+    // Ops are timed one by one.
+    runQueue: isTimed ? undefined : runQueue,
     run: async (program, arena, bindings, runOptions) => await bind(program, arena, bindings)(runOptions),
     scratchBytes: () => addon.scratchBytes(engine),
     scratchBound: program => addon.scratchBound(program),

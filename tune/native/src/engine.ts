@@ -27,6 +27,13 @@ export type RunReport = { readonly seconds: [op: OpName, seconds: number][] }
  */
 export type BoundRun = (options?: RunOptions) => Promise<RunReport>
 
+/** A run of a queue: what is written before it, and a copy between buffers of the same size after it. */
+export type QueuedRun = {
+  run: BoundRun
+  writes: readonly (readonly [to: DeviceBuffer, source: ArrayBufferView])[]
+  copy: readonly [from: DeviceBuffer, to: DeviceBuffer]
+}
+
 export type Engine = {
   readonly threads: number
   readonly isa: string
@@ -82,6 +89,11 @@ export type Engine = {
     bindings: readonly DeviceBuffer[],
     options?: RunOptions,
   ): Promise<RunReport>
+  /**
+   * Runs bound programs one after the other with one wait at the end. An abort takes effect before the next
+   * but one. Undefined for an engine that gains nothing from it.
+   */
+  runQueue?: ((queue: readonly QueuedRun[], options?: RunOptions) => Promise<void>) | undefined
   /** Bytes of kernel scratch in use, in addition to tensors. */
   scratchBytes(): number
   /**

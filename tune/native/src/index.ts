@@ -17,6 +17,7 @@ export {
   type EngineOptions,
   type Executable,
   type FlatProgram,
+  type QueuedRun,
   type RunOptions,
   type RunReport,
 } from './engine.ts'

@@ -1,15 +1,21 @@
 /** Buffers of a micro-batch for the programs of a step. */
-import type { DeviceBuffer, Engine } from '@cairn-tune/native'
+import type { DeviceBuffer, Engine, QueuedRun } from '@cairn-tune/native'
 import { floatsOf } from '@cairn-tune/ops'
 import { outputBinding, type Buffers } from '@cairn-tune/program'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { COUNTED, IS_REAL, RANDOM, type MicroStep } from './record-step.ts'
+
+type Writes = QueuedRun['writes']
 
 export type BatchBuffers = {
   buffers: Buffers
   write(batch: Batch): void
   /** Writes the key of stochastic rounding and dropout for the micro-batch with this number. */
   writeRandom(seed: number, index: number): void
+  /** What `write` writes, and with an index `writeRandom`. */
+  writesOf(batch: Batch, seed: number, index: number | undefined): Writes
+  /** Where a run writes the loss. */
+  loss: DeviceBuffer
   /** The loss of the last run. */
   readLoss(): Promise<number>
 }
@@ -23,7 +29,26 @@ export function createBatchBuffers(
   )
   const [cuSeqlens, random] = [engine.allocate(boundaries * 4), engine.allocate(12)]
   const [counted, loss] = [engine.allocate(4), engine.allocate(4)]
+  const ofBatch = (batch: Batch): Writes => {
+    const { tokens: ids, targets, positions, isReal } = batch
+    const values = { ids, targets, positions, [IS_REAL]: isReal }
+    return [
+      [counted, Float32Array.of(batch.trainedTokens)],
+      ...[...rows].flatMap(([name, buffer]) => {
+        const source = values[name as keyof typeof values]
+        return source ? [[buffer, source] as const] : []
+      }),
+      [cuSeqlens, padCuSeqlens(batch, boundaries)],
+    ]
+  }
+  const keyOf = (seed: number, index: number) =>
+    [random, Int32Array.of(seed | 0, Math.floor(seed / 2 ** 32) | 0, index)] as const
   return {
+    loss,
+    writesOf: (batch, seed, index) => [
+      ...ofBatch(batch),
+      ...(index === undefined ? [] : [keyOf(seed, index)]),
+    ],
     buffers: {
       ...Object.fromEntries(rows),
       cuSeqlens,
@@ -32,16 +57,9 @@ export function createBatchBuffers(
       [outputBinding('loss')]: loss,
     },
     write(batch) {
-      const { tokens: ids, targets, positions, isReal } = batch
-      engine.write(counted, Float32Array.of(batch.trainedTokens))
-      for (const [name, values] of Object.entries({ ids, targets, positions, [IS_REAL]: isReal })) {
-        const buffer = rows.get(name)
-        if (buffer) engine.write(buffer, values)
-      }
-      engine.write(cuSeqlens, padCuSeqlens(batch, boundaries))
+      for (const [buffer, values] of ofBatch(batch)) engine.write(buffer, values)
     },
-    writeRandom: (seed, index) =>
-      engine.write(random, Int32Array.of(seed | 0, Math.floor(seed / 2 ** 32) | 0, index)),
+    writeRandom: (seed, index) => engine.write(...keyOf(seed, index)),
     readLoss: () => readNumber(engine, loss),
   }
 }

@@ -4,6 +4,7 @@
  * gradient gets its parts in the order of micro-batches either way.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
+import { floatsOf } from '@cairn-tune/ops'
 import type { Buffers, PreparedProgram } from '@cairn-tune/program'
 import { createBatchBuffers, type BatchBuffers } from './batch-buffers.ts'
 import type { PreferenceScorer } from './preference-scorer.ts'
@@ -33,11 +34,15 @@ type Pass = (
 type RunProgram = (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal) => Promise<void>
 
 /** Runs micro-batches one after the other in the same buffers. */
-export const runMicroBatches = (
-  prepared: PreparedProgram,
-  { own, scorer, run, seed }: { own: BatchBuffers; scorer: PreferenceScorer; run: RunProgram; seed: number },
-): Pass =>
-  async function* (window, { first, share, signal }) {
+export function runMicroBatches(prepared: PreparedProgram, options: MicroBatchOptions): Pass {
+  const { engine, own, scorer, run, seed } = options
+  const queued = engine.runQueue && !scorer.isOn ? queueMicroBatches(prepared, options) : undefined
+  return async function* (window, { first, share, signal }) {
+    // Ranks add the gradients of each micro-batch before the next.
+    if (queued && (share?.ranks ?? 1) === 1) {
+      yield* queued(window, { ...(first === undefined ? {} : { first }), signal })
+      return
+    }
     let index = first
     for (const batch of window) {
       const baseline = await scorer.writeBaseline(batch, signal)
@@ -49,6 +54,41 @@ export const runMicroBatches = (
       yield { batch, loss: await own.readLoss(), baseline }
     }
   }
+}
+
+type MicroBatchOptions = {
+  engine: Engine
+  own: BatchBuffers
+  scorer: PreferenceScorer
+  bind: (prepared: PreparedProgram) => BoundRun
+  run: RunProgram
+  seed: number
+}
+
+/** Micro-batches for which a queue waits once. Their inputs are in memory together. */
+const QUEUE = 16
+
+/** The same in queues of the engine, which copies each loss out of its buffer. */
+function queueMicroBatches(prepared: PreparedProgram, { engine, own, bind, seed }: MicroBatchOptions): Pass {
+  const all = engine.allocate(QUEUE * 4)
+  const losses = Array.from({ length: QUEUE }, (_, i) => engine.part(all, i * 4, i * 4 + 4))
+  return async function* (window, { first, signal }) {
+    let index = first
+    for (const batches of inWindows(window, QUEUE)) {
+      const run = bind(prepared)
+      const queue = batches.flatMap((batch, i) => {
+        const to = losses[i]
+        if (!to) return []
+        const writes = own.writesOf(batch, seed, index)
+        if (index !== undefined) index++
+        return [{ run, writes, copy: [own.loss, to] as const }]
+      })
+      await engine.runQueue?.(queue, signal ? { signal } : {})
+      const values = floatsOf(await engine.read(all))
+      for (const [i, batch] of batches.entries()) yield { batch, loss: values[i] ?? NaN, baseline: 0 }
+    }
+  }
+}
 
 type Passes = { step: Pass; evaluation: Pass | undefined }
 

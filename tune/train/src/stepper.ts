@@ -154,8 +154,10 @@ export async function createStepper({
   }
   const opSeconds = new Map<OpName, number>()
 
+  const bind = (prepared: PreparedProgram, buffers: Buffers = {}) =>
+    prepared.bind({ ...shared, ...scorer.buffers, ...buffers })
   const run = (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal): Promise<void> =>
-    runBound(prepared.bind({ ...shared, ...scorer.buffers, ...buffers }), signal)
+    runBound(bind(prepared, buffers), signal)
 
   async function runBound(bound: BoundRun, signal?: AbortSignal): Promise<void> {
     const { seconds } = await bound(signal ? { signal } : {})
@@ -175,7 +177,7 @@ export async function createStepper({
     },
   })
   const squares = divided && group && createExpertSquares(engine, group, micro.trained, gradients)
-  const passOptions = { own, scorer, run, seed: config.seed }
+  const passOptions = { engine, own, scorer, bind, run, seed: config.seed }
   const sums = ownSums.map(one => Object.fromEntries(one))
   const common = { engine, arena, shared, run: runBound }
   const dividedPasses =

@@ -2,7 +2,7 @@
  * bf16 copies of adapters, renewed after each update: the same bits as products that convert the adapters
  * themselves, on the processor and on the emulated card.
  */
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
 import { findNvcc, nvccCandidates } from '@cairn-tune/native'
 import { START } from '../src/data/batches.ts'
@@ -19,11 +19,12 @@ const dataset = bench.writeTexts('texts', textsOf(32, 4))
 
 type Settings = Parameters<typeof bench.config>[0]
 
-/** The adapters after some steps, with or without copies, and the inputs of the micro-step. */
-async function train(steps: number, copies: boolean, settings: Settings) {
+/** The adapters after some steps, with or without copies, the losses, and the inputs of the micro-step. */
+async function train(steps: number, copies: boolean, settings: Settings, isQueued = true) {
   const config = bench.config({ dataset, max_seq_length: 32, lora_rank: 8, weight_decay: 0.1, ...settings })
   await using run = await prepareRun(config, {})
-  const engine = { ...run.engine, convertsInLaunches: copies }
+  const { runQueue } = run.engine
+  const engine = { ...run.engine, convertsInLaunches: copies, runQueue: isQueued ? runQueue : undefined }
   const planned = planRun({
     engine,
     checkpoint: run.checkpoint,
@@ -36,13 +37,14 @@ async function train(steps: number, copies: boolean, settings: Settings) {
   const start = { found: undefined, initial: undefined }
   const stepper = await startStepper({ ...run, engine, planned }, run.config, start, {})
   const { batch } = run.batches.batchAt(START)
+  const losses: number[] = []
   for (let step = 1; step <= steps; step++)
-    await stepper.step([batch, batch], { number: step, learningRate: 0.01 })
+    losses.push((await stepper.step([batch, batch], { number: step, learningRate: 0.01 })).loss)
   const adapters = new Map<string, Buffer>()
   for (const { name } of planned.micro.trained)
     adapters.set(name, Buffer.from(await readState(engine, stepper.state, name)))
   const inputs = planned.program.tensors.flatMap(({ isInput, name }) => (isInput && name ? [name] : []))
-  return { adapters, inputs, memory: planned.memory }
+  return { adapters, inputs, losses, memory: planned.memory, hasQueue: runQueue !== undefined }
 }
 
 async function compareBits(steps: number, settings: Settings): Promise<void> {
@@ -73,9 +75,22 @@ test('without bf16 arithmetic there are no copies', async () => {
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
   describe('on the emulated card', () => {
-    test('in bf16', async () => {
+    beforeEach(async () => {
       vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
+      vi.stubEnv('CAIRN_EMULATOR_STREAMS', 'late')
+    })
+
+    test('in bf16', async () => {
       await compareBits(2, { recipe: 'bf16', device: 'cuda' })
+    }, 600_000)
+
+    test('with one wait for all micro-batches of a step, and with a wait for each', async () => {
+      const settings = { recipe: 'bf16', device: 'cuda', lora_dropout: 0.1 } as const
+      const [queued, alone] = [await train(2, true, settings), await train(2, true, settings, false)]
+      expect(queued.hasQueue).toBe(true)
+      expect(queued.losses).toEqual(alone.losses)
+      for (const [name, bytes] of queued.adapters)
+        expect(bytes.equals(alone.adapters.get(name) ?? Buffer.alloc(0)), name).toBe(true)
     }, 600_000)
   })
 }
