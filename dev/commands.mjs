@@ -90,12 +90,14 @@ export const devCommands = ({ run, runHere, runCli, test, serviceFlags }) => ({
   'bench:run': (...args) => run('dev/bench/run-view.ts', ...args),
   /**
    * Matrix products, then whole steps of every recipe: threads (1), rows (2048), repeats. With `experts` the
-   * products of experts instead: --rows, --stored, --parts.
+   * products of experts instead: --rows, --stored, --parts. With `ranks` steps on several ranks: --kinds.
    */
   'bench:tune': async (...args) =>
     args[0] === 'experts'
       ? run('tune/train/bench/expert-matmul.ts', ...args.slice(1))
-      : (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
+      : args[0] === 'ranks'
+        ? run('tune/train/bench/rank-steps.ts', ...args.slice(1))
+        : (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
   /** Micro-steps on a card: tokens per second, and op by op. */
   'bench:cuda': (...args) => run('tune/train/bench/step-cuda.ts', ...args),
   /** Everything worth measuring on a card, in one call with a time limit: output folder, seconds (540). */

@@ -3,10 +3,14 @@
  * the input, one storage of the base after the other in each round. Prints their share of the register peak,
  * which is timed around each, and with --parts what a weight costs: `multiply` is the time that as many rows
  * again add, `pack` the rest of bf16's time, and `decode` what the storage takes beyond bf16. Times are
- * medians of the processor time of one thread, which other load on the machine hardly changes.
+ * medians of the processor time of one thread, which other load on the machine hardly changes. With --other,
+ * a checkout with its node_modules, the kernels of that tree run alternately with these, and the speed of
+ * these relative to those is in parentheses.
  */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { createEngine } from '@cairn-tune/native'
+import { createEngine, type Engine } from '@cairn-tune/native'
 import { DTYPE_NAMES, byteLength, uniform, type Dtype } from '@cairn-tune/ops'
 import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
 
@@ -21,6 +25,7 @@ const { values: given } = parseArgs({
     experts: { type: 'string', default: '8' },
     rounds: { type: 'string', default: '9' },
     isa: { type: 'string' },
+    other: { type: 'string' },
   },
 })
 
@@ -52,7 +57,16 @@ const noise = Float32Array.from(
   { length: 65_536 },
   (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.1,
 )
-using engine = await createEngine({ threads: 1, ...(given.isa && { isa: given.isa }) })
+const options = { threads: 1, ...(given.isa && { isa: given.isa }) }
+using engine = await createEngine(options)
+
+async function engineOf(tree: string): Promise<Engine> {
+  const native: { createEngine: typeof createEngine } = await import(
+    pathToFileURL(resolve(tree, 'tune/native/src/index.ts')).href
+  )
+  return await native.createEngine(options)
+}
+using other = given.other === undefined ? undefined : await engineOf(given.other)
 
 type Op = 'expert_matmul_nt' | 'expert_matmul_nn'
 type Product = { name: string; op: Op; n: number; k: number }
@@ -63,7 +77,7 @@ const products: Product[] = [
   { name: 'gate, towards the input', op: 'expert_matmul_nn', n: H, k: F },
 ]
 
-async function quantised(dtype: Dtype, shape: number[]) {
+async function quantised(engine: Engine, dtype: Dtype, shape: number[]) {
   const values = Float32Array.from(
     { length: shape.reduce((a, b) => a * b, 1) },
     (_, i) => noise[i % 65_521] ?? 0,
@@ -76,7 +90,7 @@ async function quantised(dtype: Dtype, shape: number[]) {
   return y
 }
 
-async function ready({ op, n, k }: Product, dtype: Dtype, rows: number) {
+async function ready(engine: Engine, { op, n, k }: Product, dtype: Dtype, rows: number) {
   const weights = op === 'expert_matmul_nt' ? [E, n, k] : [E, k, n]
   const g = createRecorder()
   const a = g.input('a', 'bf16', [rows * E, k])
@@ -86,8 +100,8 @@ async function ready({ op, n, k }: Product, dtype: Dtype, rows: number) {
       ? g.expert_matmul_nt(inputs, { alpha: 1, arithmetic: 'bf16', dtype: 'bf16' })
       : g.expert_matmul_nn(inputs, { alpha: 1, arithmetic: 'bf16', stream: 0, dtype: 'bf16' })
   return prepare(engine, g.finish({ y })).bind({
-    a: await quantised('bf16', [rows * E, k]),
-    b: await quantised(dtype, weights),
+    a: await quantised(engine, 'bf16', [rows * E, k]),
+    b: await quantised(engine, dtype, weights),
     ends: engine.adopt(Int32Array.from({ length: E }, (_, e) => (e + 1) * rows)),
     [outputBinding('y')]: engine.allocate(rows * E * n * 2),
   })
@@ -102,25 +116,34 @@ async function processorSeconds(run: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1e6
 }
 
-/** Median seconds of each storage for a number of rows, and its share of the peak. */
+/** Median seconds of each storage for a number of rows, its share of the peak, and the speed beside `other`. */
 async function measure(product: Product, rows: number) {
   const runs = await Promise.all(
     stored.map(async dtype => ({
-      run: await ready(product, dtype, rows),
+      run: await ready(engine, product, dtype, rows),
+      theirs: other && (await ready(other, product, dtype, rows)),
       seconds: Array<number>(),
       ofPeak: Array<number>(),
+      ratios: Array<number>(),
     })),
   )
-  for (const { run } of runs) await run()
+  for (const { run, theirs } of runs) await Promise.all([run(), theirs?.()])
   for (let i = 0; i < rounds; i++)
-    for (const { run, seconds, ofPeak } of runs) {
+    for (const { run, theirs, seconds, ofPeak, ratios } of runs) {
       const before = engine.peakFlops('bf16')
+      const first = theirs && i % 2 === 0 ? await processorSeconds(theirs) : undefined
       const taken = await processorSeconds(run)
+      const then = first ?? (theirs && (await processorSeconds(theirs)))
       const peak = Math.max(before, engine.peakFlops('bf16'))
       seconds.push(taken)
       ofPeak.push((2 * rows * E * product.n * product.k) / taken / peak)
+      if (then !== undefined) ratios.push(then / taken)
     }
-  return runs.map(({ seconds, ofPeak }) => ({ seconds: median(seconds), ofPeak: median(ofPeak) }))
+  return runs.map(one => ({
+    seconds: median(one.seconds),
+    ofPeak: median(one.ofPeak),
+    ratio: one.ratios.length > 0 ? ` (${median(one.ratios).toFixed(3)})` : '',
+  }))
 }
 
 console.log(`${engine.isa}, 1 thread, ${E} experts, ${rounds} rounds; of the register peak`)
@@ -133,7 +156,9 @@ for (const rows of rowCounts)
       await measure(product, rows),
       parts.length > 0 ? await measure(product, 2 * rows) : [],
     ]
-    console.log(`| ${product.name} | ${rows} | ${once.map(one => one.ofPeak.toFixed(2)).join(' | ')} |`)
+    console.log(
+      `| ${product.name} | ${rows} | ${once.map(one => one.ofPeak.toFixed(2) + one.ratio).join(' | ')} |`,
+    )
     const nanoseconds = (seconds: number) => (1e9 * seconds) / (E * product.n * product.k)
     const fixed = once.map(({ seconds }, i) => nanoseconds(2 * seconds - (twice[i]?.seconds ?? NaN)))
     const plain = fixed[stored.indexOf('bf16')] ?? NaN
