@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 
 /**
  * `suite` is where the tests run: `fast` in `npm test`; the others in the command of that name. With `title`
- * only the tests that contain it run.
+ * only the tests that contain it run. `feature` is Linux's name of a processor feature that the mutated code
+ * needs: it does not run on other processors.
  */
 export type Mutant = {
   name: string
@@ -13,6 +14,7 @@ export type Mutant = {
   replace: string
   tests: string[]
   title?: string
+  feature?: string
   suite: 'fast' | 'faults' | 'cuda' | 'tours'
 }
 

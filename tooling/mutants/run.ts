@@ -5,7 +5,7 @@
  * when more than one in ten is caught by slow suites only.
  */
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,9 +13,13 @@ import { type Mutant, mutate, readMutants, testArguments } from './mutants.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const words = process.argv.slice(2).filter(word => word !== '--record')
-const chosen = readMutants().filter(
+const named = readMutants().filter(
   ({ name, path }) => words.length === 0 || words.some(word => name.includes(word) || path.includes(word)),
 )
+const features = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8').split(/\s+/) : []
+const chosen = named.filter(({ feature }) => feature === undefined || features.includes(feature))
+for (const { name, feature } of named)
+  if (!chosen.some(each => each.name === name)) console.log(`SKIPPED   0 s  ${name} (no ${feature})`)
 
 function must(command: string, args: string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8' })

@@ -28,8 +28,8 @@ class Transport {
   virtual void all_gather(const char* mine, char* all, size_t bytes) = 0;
   /// Part r of `received` becomes part `rank()` of `sent` of rank r. A part has `bytes` bytes.
   virtual void all_to_all(const char* sent, char* received, size_t bytes) = 0;
-  /// Part r of `received` becomes part `rank()` of `sent` of rank r, which has as many bytes: at most `largest`
-  /// between any two ranks.
+  /// Part r of `received` becomes part `rank()` of `sent` of rank r, which has as many bytes. No part of any
+  /// rank has more than `largest`.
   virtual void exchange(const std::vector<Bytes>& sent, const std::vector<Bytes>& received, size_t largest);
   /// The bytes of rank `root` replace those of all others.
   virtual void broadcast(char* data, size_t bytes, int root) = 0;

@@ -1,6 +1,6 @@
 /**
- * A rank that is killed or hangs while the experts are divided: no other rank has its experts, so the run ends
- * in time and continues from the last checkpoint as if nothing had happened.
+ * A rank that is killed or hangs while the experts are divided: no other rank has its experts, so the run
+ * ends in time and continues from the last checkpoint as if nothing had happened.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ const KILLS: readonly Blow[] = [
   { rank: 1, when: 'checkpoint' },
 ]
 
-test('4 ranks that lose experts at each of ten moments have the bits of one rank that loses none', async () => {
+test('4 ranks that lose experts at each of ten moments have the bits of one that loses none', async () => {
   const output = join(bench.directory, 'killed')
   const chained: number[] = []
   let saved = 0
