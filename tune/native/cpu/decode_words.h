@@ -20,12 +20,18 @@ inline bool has_word_decoder([[maybe_unused]] const Stored& s) {
 #endif
 }
 
-// bf16 is read in place, and every other instruction set decodes floats.
+// bf16 is read in place, and every other instruction set decodes floats. Rows are read a stretch of a panel
+// at a time (panel.h), which is too short for the hardware prefetcher: the next stretch is prefetched.
 struct PlainWords {
+  static constexpr int64_t kAhead = 512;
   int64_t columns;
   const char* data;
   explicit PlainWords(const Stored& s) : columns(s.columns), data(s.part[0]) {}
-  vu along(int64_t row, int64_t k) const { return load_as<vu>(data + (row * columns + k) * 2); }
+  vu along(int64_t row, int64_t k) const {
+    const char* at = data + (row * columns + k) * 2;
+    __builtin_prefetch(at + kAhead, 0, 3);
+    return load_as<vu>(at);
+  }
 };
 
 #if defined(__AVX512BF16__)
