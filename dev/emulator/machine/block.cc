@@ -10,12 +10,32 @@
 namespace emulator {
 
 constexpr u32 kMaxPolls = 1 << 22;
+// A warp may pass several failed waits before it comes to the one at which it stays.
+constexpr u32 kMaxIdle = 8;
 
 void Counts::add(const Counts& other) {
   auto* to = reinterpret_cast<u64*>(this);
   auto* from = reinterpret_cast<const u64*>(&other);
   for (size_t i = 0; i < sizeof(Counts) / sizeof(u64); ++i) to[i] += from[i];
 }
+
+namespace {
+
+u64 seed_of(const std::array<u32, 3>& at) {
+  return Settings::get().seed * 0x9e3779b97f4a7c15 + at[0] + (u64(at[1]) << 20) + (u64(at[2]) << 40);
+}
+
+std::string describe_wait(const Warp& warp) {
+  if (warp.state == WarpState::at_barrier)
+    return " waits at barrier " + std::to_string(warp.barrier) + " of line " +
+           std::to_string(warp.barrier_instruction->line);
+  std::string text = " waits at line " + std::to_string(warp.code->instructions[warp.pc].line);
+  const Mbarrier* mbarrier = warp.awaited == kNone ? nullptr : warp.block->mbarriers.find(warp.awaited);
+  if (mbarrier) text += " for parity " + std::to_string(warp.awaited_parity) + ": " + mbarrier->describe();
+  return text;
+}
+
+}  // namespace
 
 void Block::prepare(const Launch& with) {
   launch = &with;
@@ -32,6 +52,8 @@ void Block::prepare(const Launch& with) {
   std::memset(shared, 0xff, shared_bytes);
   std::fill(local_file.begin(), local_file.end(), std::byte{0xff});
   barriers.fill({});
+  mbarriers.reset();
+  bulk_copies.reset(seed_of(coordinates));
   tick = 0;
   range = {};
   shadow.reset(shared_bytes, count);
@@ -53,6 +75,7 @@ void Block::start_warp(u32 index, u32 threads) {
   warp.pc = 0;
   warp.merge_pc = kNone;
   warp.state = WarpState::ready;
+  warp.awaited = kNone;
   warp.waiting.clear();
   warp.copies.clear();
   warp.committed.fill(0);
@@ -136,11 +159,7 @@ void Block::report_deadlock() {
   for (const Warp& warp : warps) {
     if (warp.state == WarpState::done) continue;
     if (!first) first = &warp;
-    text += "; warp " + std::to_string(warp.index) +
-            (warp.state == WarpState::at_barrier
-                    ? " waits at barrier " + std::to_string(warp.barrier) + " of line " +
-                          std::to_string(warp.barrier_instruction->line)
-                    : " waits at line " + std::to_string(warp.code->instructions[warp.pc].line));
+    text += "; warp " + std::to_string(warp.index) + describe_wait(warp);
   }
   u32 ended =
       u32(std::count_if(warps.begin(), warps.end(), [](auto& w) { return w.state == WarpState::done; }));
@@ -157,15 +176,17 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
   const Settings& settings = Settings::get();
   std::vector<u32> order(warps.size());
   for (u32 i = 0; i < order.size(); ++i) order[i] = i;
-  std::mt19937_64 random(
-      settings.seed * 0x9e3779b97f4a7c15 + at[0] + (u64(at[1]) << 20) + (u64(at[2]) << 40));
+  std::mt19937_64 random(seed_of(at));
   u64 executed = 0;
   for (u32 idle = 0;;) {
     if (settings.shuffles_warps) std::shuffle(order.begin(), order.end(), random);
     bool is_done = true, moved = false;
     for (u32 index : order) {
       Warp& warp = warps[index];
-      if (warp.state == WarpState::polling) warp.state = WarpState::ready;
+      if (warp.state == WarpState::polling) {
+        warp.state = WarpState::ready;
+        warp.awaited = kNone;
+      }
       if (warp.state == WarpState::ready) {
         u64 before = warp.executed;
         u32 ticks = tick;
@@ -175,14 +196,19 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
         moved |= warp.state != WarpState::polling || tick != ticks || warp.executed - before > 64;
       }
       is_done &= warp.state == WarpState::done;
+      bulk_copies.turn(*this);
     }
     if (is_done) break;
+    moved |= bulk_copies.is_moving();
+    if (!moved) moved = bulk_copies.land_awaited(*this);
     idle = moved ? 0 : idle + 1;
     if (idle > 1) {
-      // A polling warp may wait for a block on another thread. A warp at a barrier waits for this block.
-      bool polls = std::any_of(
-          warps.begin(), warps.end(), [](const Warp& w) { return w.state == WarpState::polling; });
-      if (!polls || idle > kMaxPolls) report_deadlock();
+      // A polling warp may wait for a block on another thread. A warp at a barrier or an mbarrier waits for
+      // this block.
+      bool polls = false, polls_here = false;
+      for (const Warp& w : warps)
+        if (w.state == WarpState::polling) (w.awaited == kNone ? polls : polls_here) = true;
+      if ((!polls && (!polls_here || idle > kMaxIdle)) || idle > kMaxPolls) report_deadlock();
       std::this_thread::yield();
     }
     if (executed > settings.instruction_limit)
@@ -191,6 +217,7 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
           fault(warp, warp.code->instructions[warp.pc],
               "the block does not end: " + std::to_string(executed) + " warp instructions");
   }
+  bulk_copies.finish();
   counts.warp_instructions += executed;
 }
 

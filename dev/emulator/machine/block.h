@@ -3,14 +3,19 @@
 #include <atomic>
 #include <random>
 
+#include "bulk_copies.h"
 #include "machine.h"
+#include "mbarriers.h"
 #include "memory.h"
 #include "shadow.h"
 
 namespace emulator {
 
+/// When asynchronous copies move their bytes: as late as allowed, when issued, or at a drawn time between.
+enum class Copies : u8 { late, at_once, drawn };
+
 struct Settings {
-  bool copies_land_at_once = false;
+  Copies copies = Copies::late;
   bool shuffles_warps = false;
   u64 seed = 0;
   bool counts = false;
@@ -47,9 +52,11 @@ struct Block {
   std::vector<std::byte> shared_storage;
   Shadow shadow;
   std::array<Barrier, 16> barriers;
+  Mbarriers mbarriers;
+  BulkCopies bulk_copies;
   Counts counts;
   Range range;   // the last allocation found
-  u32 tick = 0;  // incremented when a wait other than for a barrier succeeds
+  u32 tick = 0;  // incremented by progress that a waiting warp makes, other than at a barrier
 
   void run(const Launch& launch, std::array<u32, 3> coordinates);
   /// A warp arrives at a barrier with `expected` threads; 0 means all of the block.

@@ -28,6 +28,8 @@ const DecodeTable& decode_table() {
     add_warp_ops(made);
     add_matrix_ops(made);
     add_async_ops(made);
+    add_mbarrier_ops(made);
+    add_bulk_ops(made);
     add_group_ops(made);
     return made;
   }();

@@ -44,6 +44,8 @@ void add_control_ops(DecodeTable& table);
 void add_warp_ops(DecodeTable& table);
 void add_matrix_ops(DecodeTable& table);
 void add_async_ops(DecodeTable& table);
+void add_mbarrier_ops(DecodeTable& table);
+void add_bulk_ops(DecodeTable& table);
 void add_group_ops(DecodeTable& table);
 
 /// The parts of an opcode, consumed one by one. An unconsumed part is an error.

@@ -58,7 +58,8 @@ const Settings& Settings::get() {
   static const Settings settings = [] {
     Settings read;
     auto text = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-    read.copies_land_at_once = text("CAIRN_EMULATOR_COPIES") == "at-once";
+    std::string copies = text("CAIRN_EMULATOR_COPIES");
+    read.copies = copies == "at-once" ? Copies::at_once : copies == "drawn" ? Copies::drawn : Copies::late;
     read.shuffles_warps = !text("CAIRN_EMULATOR_SEED").empty();
     read.seed = std::strtoull(text("CAIRN_EMULATOR_SEED").c_str(), nullptr, 10);
     read.counts = !text("CAIRN_EMULATOR_COUNTS").empty() || !text("CAIRN_EMULATOR_LAUNCHES").empty();

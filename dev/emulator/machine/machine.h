@@ -127,6 +127,8 @@ struct Warp {
   u32 barrier = 0;
   const Instruction* barrier_instruction = nullptr;
   Mask barrier_lanes = 0;
+  u32 awaited = kNone;  // the mbarrier whose phase a failed wait asked for
+  u32 awaited_parity = 0;
   std::vector<AsyncCopy> copies;
   std::array<u32, kLanes> committed{};
   std::vector<GroupMatmul> matmuls;

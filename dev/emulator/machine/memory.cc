@@ -36,7 +36,7 @@ u64 DeviceMemory::allocate(u64 bytes) {
   }
   // NaN in every format, and an out-of-bounds index.
   std::memset(reinterpret_cast<void*>(at), 0xff, bytes);
-  ranges_[at] = at + bytes;
+  ranges_[at] = {at, at + bytes, ++serial_};
   used_ += bytes;
   return at;
 }
@@ -45,7 +45,7 @@ bool DeviceMemory::release(u64 at) {
   std::unique_lock lock(mutex_);
   auto found = ranges_.find(at);
   if (found == ranges_.end()) return false;
-  u64 bytes = found->second - at;
+  u64 bytes = found->second.to - at;
   ranges_.erase(found);
   used_ -= bytes;
   return munmap(reinterpret_cast<void*>(at - kPage), round_up(bytes) + 2 * kPage) == 0;
@@ -53,7 +53,7 @@ bool DeviceMemory::release(u64 at) {
 
 void DeviceMemory::add(u64 at, u64 bytes) {
   std::unique_lock lock(mutex_);
-  ranges_[at] = at + bytes;
+  ranges_[at] = {at, at + bytes, ++serial_};
 }
 
 void DeviceMemory::remove(u64 at) {
@@ -65,8 +65,7 @@ Range DeviceMemory::before(u64 at) const {
   std::shared_lock lock(mutex_);
   auto above = ranges_.upper_bound(at);
   if (above == ranges_.begin()) return {};
-  --above;
-  return {above->first, above->second};
+  return (--above)->second;
 }
 
 Range DeviceMemory::find(u64 at) const {

@@ -9,6 +9,7 @@ namespace emulator {
 
 struct Range {
   u64 from = 0, to = 0;
+  u64 serial = 0;  // differs for each allocation, also at the same address
   bool contains(u64 at, u64 size) const { return at >= from && at + size <= to; }
 };
 
@@ -31,8 +32,8 @@ class DeviceMemory {
  private:
   DeviceMemory();
   mutable std::shared_mutex mutex_;
-  std::map<u64, u64> ranges_;  // begin → end
-  u64 total_, used_ = 0;
+  std::map<u64, Range> ranges_;  // by begin
+  u64 total_, used_ = 0, serial_ = 0;
 };
 
 }  // namespace emulator

@@ -25,6 +25,20 @@ void check_alignment(Warp& w, const Instruction& i, const Addresses& addresses, 
   });
 }
 
+void check_bulk_copies(const Warp& w, const Instruction& i, const Addresses& addresses, u32 size) {
+  const std::string& name = w.code->names[size_t(&i - w.code->instructions.data())];
+  bool writes = name.starts_with("st.") || name.starts_with("atom") || name.starts_with("red");
+  each_lane(w.mask, [&](u32 lane) {
+    const BulkCopy* copy = w.block->bulk_copies.find_conflict(addresses.at[lane], size, writes);
+    if (!copy) return;
+    fault(w, i,
+        "lane " + std::to_string(lane) + (writes ? " writes" : " reads") + " global bytes that the bulk " +
+            (copy->is_store ? "store" : "load") + " of line " + std::to_string(copy->at->line) +
+            (copy->is_store ? " has yet to write: its thread has not waited by cp.async.bulk.wait_group"
+                            : " has yet to read"));
+  });
+}
+
 }  // namespace
 
 void check_global(Warp& w, const Instruction& i, const Addresses& addresses, u32 size) {
@@ -36,6 +50,7 @@ void check_global(Warp& w, const Instruction& i, const Addresses& addresses, u32
     low = takes_part ? std::min(low, addresses.at[lane]) : low;
     high = takes_part ? std::max(high, addresses.at[lane]) : high;
   }
+  if (!w.block->bulk_copies.is_empty()) check_bulk_copies(w, i, addresses, size);
   if (range.contains(low, 1) && range.contains(high, size)) return;
   each_lane(w.mask, [&](u32 lane) {
     u64 at = addresses.at[lane];

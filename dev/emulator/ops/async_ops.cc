@@ -1,8 +1,10 @@
-// cp.async and its groups. A copy completes when its thread waits for it, so that code without the wait reads
-// the old data. CAIRN_EMULATOR_COPIES=at-once completes it when it is issued.
+// cp.async and its groups; bulk_ops.cc has cp.async.bulk. A copy completes when its thread waits for it, so
+// that code without the wait reads the old data. CAIRN_EMULATOR_COPIES=at-once completes it when it is
+// issued, drawn at one of the two.
 #include "../machine/async.h"
 
 #include "access.h"
+#include "bulk.h"
 
 namespace emulator {
 
@@ -51,7 +53,9 @@ void run_copy(Warp& w, const Instruction& i) {
     AsyncCopy copy{lane, w.committed[lane], u32(to.at[lane]), size, {}};
     std::memcpy(copy.bytes.data(), reinterpret_cast<std::byte*>(from.at[lane]), asked[lane]);
     w.block->shadow.start_copy(w, i, lane, copy.to, size);
-    if (settings.copies_land_at_once) std::memcpy(w.block->shared + copy.to, copy.bytes.data(), size);
+    bool lands = settings.copies == Copies::at_once ||
+                 (settings.copies == Copies::drawn && w.block->bulk_copies.draw());
+    if (lands) std::memcpy(w.block->shared + copy.to, copy.bytes.data(), size);
     w.copies.push_back(copy);
   });
 }
@@ -72,6 +76,7 @@ void run_wait(Warp& w, const Instruction& i) {
 void decode_cp(Decoder& decoder, const Statement& s, Instruction& i) {
   Parts parts(s);
   if (!parts.take("async")) refuse(s.line, "the emulator does not know " + join_opcode(s.opcode));
+  if (parts.take("bulk")) return decode_bulk(decoder, s, i, parts);
   if (parts.take("commit_group")) {
     parts.expect_none();
     i.run = run_commit;

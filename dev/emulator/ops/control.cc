@@ -203,7 +203,7 @@ void add_control_ops(DecodeTable& table) {
   table["ret"] = decode_ret;
   table["exit"] = decode_exit;
   table["trap"] = table["brkpt"] = decode_trap;
-  for (const char* name : {"membar", "fence", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg",
+  for (const char* name : {"membar", "prefetchu", "griddepcontrol", "setmaxnreg",
            "applypriority", "discard", "pmevent"})
     table[name] = decode_nothing;
   table["nanosleep"] = decode_nanosleep;

@@ -50,7 +50,7 @@ void read_operand(
         fault(w, i,
             "an operand lies outside shared memory: 16 bytes at " + std::to_string(at) + " of " +
                 std::to_string(w.block->shared_bytes));
-      w.block->shadow.read(w, i, a % kLanes, at, 16);
+      w.block->shadow.read_async(w, i, a % kLanes, at, 16);
       if (!to) continue;
       u16 codes[8];
       std::memcpy(codes, w.block->shared + at, 16);
@@ -125,6 +125,8 @@ void run_wait(Warp& w, const Instruction& i) {
   for (const GroupMatmul& matmul : w.matmuls)
     (matmul.group + i.detail < w.product_groups ? done : left).push_back(matmul);
   for (const GroupMatmul& matmul : done) finish(w, matmul, w.saved_sums.at(w.list(*matmul.at, 0)));
+  // All lanes know that the operands were read, so each of them may release the shared memory.
+  if (!done.empty()) w.block->shadow.sync_warp(w.index);
   w.matmuls = left;
   for (const GroupMatmul& matmul : done) {
     u32 key = w.list(*matmul.at, 0);

@@ -8,8 +8,25 @@ import { buildEmulator } from '../src/index.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
+/** A tensor map of the buffer at position `of` among the buffers, by NVIDIA's numbers. */
+export type TensorMap = {
+  of: number
+  type: number
+  swizzle: number
+  sizes: readonly number[]
+  /** In bytes, without that of the first dimension. */ strides: readonly number[]
+  tile: readonly number[]
+  /** Frees the buffer before the launch. */ freed?: boolean
+}
+
 type Argument =
-  { u32: number } | { u64: bigint } | { f32: number } | { buffer: ArrayBufferView; skip?: number }
+  | { u32: number }
+  | { u64: bigint }
+  | { f32: number }
+  | { buffer: ArrayBufferView; skip?: number }
+  /** A buffer of a tensor map, not an argument of the kernel. */
+  | { memory: ArrayBufferView }
+  | { map: TensorMap }
 
 export type Launch = {
   ptx: string
@@ -53,6 +70,11 @@ export async function openCard(): Promise<Card> {
   }
 }
 
+function wordOf({ of, type, swizzle, sizes, strides, tile, freed }: TensorMap): string {
+  const lists = [sizes, strides, tile].map(list => list.join('x'))
+  return `map:${[of, type, swizzle, ...lists, ...(freed ? ['freed'] : [])].join('/')}`
+}
+
 function runLaunch(launch: Launch, folder: string, host: string, library: string): LaunchResult {
   const { kernel, grid = [1], block = [32], shared = 0, args, env = {} } = launch
   const module = join(folder, 'module.ptx')
@@ -64,10 +86,12 @@ function runLaunch(launch: Launch, folder: string, host: string, library: string
     if ('u32' in arg) return `u32:${arg.u32}`
     if ('u64' in arg) return `u64:${arg.u64}`
     if ('f32' in arg) return `f32:${arg.f32}`
+    if ('map' in arg) return wordOf(arg.map)
     const path = join(folder, `buffer-${at}`)
-    writeFileSync(path, new Uint8Array(arg.buffer.buffer, arg.buffer.byteOffset, arg.buffer.byteLength))
+    const { buffer, byteOffset, byteLength } = 'memory' in arg ? arg.memory : arg.buffer
+    writeFileSync(path, new Uint8Array(buffer, byteOffset, byteLength))
     files.push(path)
-    return `buffer:${path}@${arg.skip ?? 0}`
+    return 'memory' in arg ? `memory:${path}` : `buffer:${path}@${arg.skip ?? 0}`
   })
   const shape = (sizes: readonly number[]) => [...sizes, 1, 1].slice(0, 3).join(',')
   const { status, stdout, stderr } = spawnSync(

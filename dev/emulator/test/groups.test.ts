@@ -107,6 +107,11 @@ describe('wgmma', () => {
     expect(run(aAcross, bAcross)).toEqual({ message: '', result: twice })
   })
 
+  test('reports operands that no fence makes visible to the asynchronous proxy', () => {
+    const { message } = run(false, false, text => text.replace('fence.proxy.async.shared::cta;', ''))
+    expect(message).toMatch(/wgmma.*the asynchronous proxy reads shared bytes that .* without a fence\.proxy/)
+  })
+
   test('accumulators read before the wait are NaN', () => {
     const { result } = run(false, false, text => text.replace('wgmma.wait_group.sync.aligned 0;', ''))
     expect(result.every(Number.isNaN)).toBe(true)
