@@ -32,6 +32,7 @@ const Named errors[] = {{CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
     {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
         "operation failed due to a previous error during capture"},
+    {CUDA_ERROR_INVALID_CLUSTER_SIZE, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cluster misconfiguration"},
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"}};
 
 bool is_ready = false;
@@ -147,6 +148,9 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
     case 106:
       *value = 32;
       break;  // blocks per processor
+    case 120:
+      *value = limits.major >= 9;
+      break;  // launches of clusters
     case 111:
       *value = 1024;
       break;  // shared memory reserved per block

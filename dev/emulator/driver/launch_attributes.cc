@@ -1,5 +1,7 @@
 // cuLaunchKernelEx: a launch with attributes. Those that change what a kernel may do are checked, hints are
 // accepted.
+#include <algorithm>
+
 #include "state.h"
 
 using namespace emulator;
@@ -31,8 +33,7 @@ struct LaunchConfig {
   unsigned count;
 };
 
-CUresult check_attribute(const LaunchAttribute& attribute) {
-  const unsigned* cluster = attribute.value.cluster;
+CUresult take_attribute(const LaunchAttribute& attribute, Launch& launch) {
   switch (attribute.id) {
     case kIgnore:
     case kClusterScheduling:
@@ -40,10 +41,9 @@ CUresult check_attribute(const LaunchAttribute& attribute) {
     case kPriority:
       return CUDA_SUCCESS;
     case kClusterDimension:
-      if (cluster[0] == 1 && cluster[1] == 1 && cluster[2] == 1) return CUDA_SUCCESS;
-      return fail(CUDA_ERROR_NOT_SUPPORTED,
-          "cuLaunchKernelEx: the emulator runs clusters of one block, not of " + std::to_string(cluster[0]) +
-              "×" + std::to_string(cluster[1]) + "×" + std::to_string(cluster[2]));
+      std::copy_n(attribute.value.cluster, 3, launch.cluster.begin());
+      if (launch.cluster[0]) return CUDA_SUCCESS;
+      return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "cuLaunchKernelEx: a cluster of 0 blocks");
     default:
       return fail(CUDA_ERROR_NOT_SUPPORTED,
           "cuLaunchKernelEx: the emulator does not know the attribute " + std::to_string(attribute.id));
@@ -52,14 +52,13 @@ CUresult check_attribute(const LaunchAttribute& attribute) {
 
 }  // namespace
 
-CUDA_API CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-    unsigned, CUstream, void**, void**);
-
 CUDA_API CUresult cuLaunchKernelEx(
     const LaunchConfig* config, CUfunction function, void** params, void** extra) {
   if (!config) return CUDA_ERROR_INVALID_VALUE;
+  const unsigned *grid = config->grid, *block = config->block;
+  Launch launch{nullptr, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, config->shared_bytes,
+      {}, {}};
   for (unsigned k = 0; k < config->count; ++k)
-    if (CUresult code = check_attribute(config->attributes[k])) return code;
-  return cuLaunchKernel(function, config->grid[0], config->grid[1], config->grid[2], config->block[0],
-      config->block[1], config->block[2], config->shared_bytes, config->stream, params, extra);
+    if (CUresult code = take_attribute(config->attributes[k], launch)) return code;
+  return launch_kernel(function, std::move(launch), config->stream, params, extra);
 }

@@ -43,6 +43,11 @@ struct CUfunc_st {
   emulator::Code code;
   emulator::u32 shared_allowed = 48 * 1024;
 };
+
+/// Launches a kernel with the clusters of `launch`, or with those of its .reqnctapercluster if that has none.
+CUresult launch_kernel(
+    CUfunction function, emulator::Launch launch, CUstream stream, void** params, void** extra);
+
 struct CUmod_st {
   emulator::Module ptx;
   std::vector<std::pair<std::string, std::pair<CUdeviceptr, size_t>>> globals;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "../machine/cluster.h"
 #include "counts.h"
 #include "state.h"
 
@@ -18,6 +19,27 @@ CUresult run_all(const std::vector<Work>& nodes) {
 double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+std::string name_shape(const std::array<u32, 3>& shape) {
+  return std::to_string(shape[0]) + "×" + std::to_string(shape[1]) + "×" + std::to_string(shape[2]);
+}
+
+// The grid is cut into clusters, without a remainder.
+CUresult check_clusters(const std::string& name, const Launch& launch) {
+  const auto &of = launch.cluster, &grid = launch.grid;
+  std::string shape = name_shape(of);
+  u64 blocks = u64(of[0]) * of[1] * of[2];
+  if (!blocks || blocks > kMaxClusterBlocks)
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, name + " has clusters of " + shape + " blocks; at most " +
+                                                     std::to_string(kMaxClusterBlocks) + " are possible");
+  if (grid[0] % of[0] || grid[1] % of[1] || grid[2] % of[2])
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+        name + " is launched with a grid of " + name_shape(grid) + " blocks, which clusters of " + shape +
+            " do not divide");
+  if (blocks > 1 && Limits::get().major < 9)
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, name + " has clusters, which this card does not have");
+  return CUDA_SUCCESS;
 }
 
 CUresult check_launch(const CUfunc_st& function, const Launch& launch) {
@@ -39,18 +61,22 @@ CUresult check_launch(const CUfunc_st& function, const Launch& launch) {
         name + " is launched with " + std::to_string(shared) + " bytes of shared memory; allowed are " +
             std::to_string(function.shared_allowed) + " (cuFuncSetAttribute raises it to " +
             std::to_string(limits.shared_opt_in) + ")");
-  return CUDA_SUCCESS;
+  return check_clusters(name, launch);
 }
 
 }  // namespace
 
-CUDA_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-    unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes, CUstream stream,
-    void** params, void** extra) {
+CUresult launch_kernel(CUfunction function, Launch launch, CUstream stream, void** params, void** extra) {
   if (!function) return CUDA_ERROR_INVALID_HANDLE;
-  if (extra) return fail(CUDA_ERROR_NOT_SUPPORTED, "cuLaunchKernel takes parameters by kernelParams here");
-  Launch launch{
-      &function->code, {grid_x, grid_y, grid_z}, {threads_x, threads_y, threads_z}, shared_bytes, {}};
+  if (extra) return fail(CUDA_ERROR_NOT_SUPPORTED, "a launch takes parameters by kernelParams here");
+  const auto &required = function->code.cluster, &asked = launch.cluster;
+  if (required[0] && asked[0] && asked != required)
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, function->code.kernel + " has clusters of " +
+                                                     name_shape(required) + " blocks, and is launched with " +
+                                                     name_shape(asked));
+  if (required[0]) launch.cluster = required;
+  if (!launch.cluster[0]) launch.cluster = {1, 1, 1};
+  launch.code = &function->code;
   if (CUresult code = check_launch(*function, launch)) return code;
   launch.params.resize(function->code.param_bytes);
   for (size_t k = 0; k < function->code.params.size(); ++k) {
@@ -67,6 +93,13 @@ CUDA_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
       return poison(CUDA_ERROR_LAUNCH_FAILED, fault.what());
     }
   });
+}
+
+CUDA_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+    unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes, CUstream stream,
+    void** params, void** extra) {
+  Launch launch{nullptr, {grid_x, grid_y, grid_z}, {threads_x, threads_y, threads_z}, shared_bytes, {}, {}};
+  return launch_kernel(function, std::move(launch), stream, params, extra);
 }
 
 CUDA_API CUresult cuStreamCreate(CUstream* stream, unsigned) {

@@ -2,34 +2,39 @@
 #include "block.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "async.h"
+#include "cluster.h"
 #include "memory.h"
 
 namespace emulator {
-
-constexpr u32 kMaxPolls = 1 << 22;
-// A warp may pass several failed waits before it comes to the one at which it stays.
-constexpr u32 kMaxIdle = 8;
-
-void Counts::add(const Counts& other) {
-  auto* to = reinterpret_cast<u64*>(this);
-  auto* from = reinterpret_cast<const u64*>(&other);
-  for (size_t i = 0; i < sizeof(Counts) / sizeof(u64); ++i) to[i] += from[i];
-}
-
 namespace {
+
+// Registers of a thread when the kernel starts, which ptxas derives from these directives in multiples of 8.
+u32 first_register_limit(const Code& code) {
+  u32 threads = std::max(1u, code.max_threads) * std::max(1u, code.min_blocks);
+  return code.max_registers ? code.max_registers : std::min(256u, 65536 / threads / 8 * 8);
+}
 
 u64 seed_of(const std::array<u32, 3>& at) {
   return Settings::get().seed * 0x9e3779b97f4a7c15 + at[0] + (u64(at[1]) << 20) + (u64(at[2]) << 40);
 }
 
 std::string describe_wait(const Warp& warp) {
-  if (warp.state == WarpState::at_barrier)
-    return " waits at barrier " + std::to_string(warp.barrier) + " of line " +
-           std::to_string(warp.barrier_instruction->line);
-  std::string text = " waits at line " + std::to_string(warp.code->instructions[warp.pc].line);
+  const Instruction& next = warp.code->instructions[warp.pc];
+  std::string text = "line " + std::to_string(next.line);
+  switch (warp.state) {
+    case WarpState::at_barrier:
+      return "barrier " + std::to_string(warp.barrier) + " of line " +
+             std::to_string(warp.barrier_instruction->line);
+    case WarpState::at_cluster_barrier:
+      return "the cluster's barrier of line " + std::to_string(warp.barrier_instruction->line);
+    case WarpState::needs_registers:
+      return text + " for " + std::to_string(next.detail - warp.register_limit) + " registers a thread; " +
+             std::to_string(warp.block->free_registers / kLanes) + " are free";
+    default:
+      break;
+  }
   const Mbarrier* mbarrier = warp.awaited == kNone ? nullptr : warp.block->mbarriers.find(warp.awaited);
   if (mbarrier) text += " for parity " + std::to_string(warp.awaited_parity) + ": " + mbarrier->describe();
   return text;
@@ -37,12 +42,19 @@ std::string describe_wait(const Warp& warp) {
 
 }  // namespace
 
+void Counts::add(const Counts& other) {
+  auto* to = reinterpret_cast<u64*>(this);
+  auto* from = reinterpret_cast<const u64*>(&other);
+  for (size_t i = 0; i < sizeof(Counts) / sizeof(u64); ++i) to[i] += from[i];
+}
+
 void Block::prepare(const Launch& with) {
   launch = &with;
   const Code& code = *with.code;
   u32 threads = with.threads[0] * with.threads[1] * with.threads[2];
   u32 count = (threads + kLanes - 1) / kLanes;
   warps.resize(count);
+  first_warp = rank * count;
   register_file.resize(size_t(code.register_bytes) * count + 64);
   local_file.resize(size_t(code.local_bytes) * kLanes * count);
   shared_bytes = code.shared_bytes + with.dynamic_shared;
@@ -52,11 +64,20 @@ void Block::prepare(const Launch& with) {
   std::memset(shared, 0xff, shared_bytes);
   std::fill(local_file.begin(), local_file.end(), std::byte{0xff});
   barriers.fill({});
-  mbarriers.reset();
+  mbarriers.reset(*this);
   bulk_copies.reset(seed_of(coordinates));
   tick = 0;
   range = {};
-  shadow.reset(shared_bytes, count);
+  shadow.reset(*this, cluster->clocks);
+  counts = {};
+  dependency.start(code);
+  groups.assign((count + 3) / 4, {});
+  free_registers = 0;
+  peer_accesses.clear();
+  knows_peers = is_done = false;
+  executed_ = 0;
+  order_.resize(count);
+  for (u32 i = 0; i < count; ++i) order_[i] = i;
   for (u32 i = 0; i < count; ++i) start_warp(i, threads);
 }
 
@@ -81,24 +102,32 @@ void Block::start_warp(u32 index, u32 threads) {
   warp.committed.fill(0);
   warp.matmuls.clear();
   warp.saved_sums.clear();
-  warp.product_groups = 0;
+  warp.product_groups = warp.finished_groups = 0;
+  warp.product_registers.assign(code.register_bytes / 64, 0);
+  warp.group_steps = 0;
+  warp.register_limit = first_register_limit(code);
+  warp.has_arrived = false;
   warp.executed = 0;
   warp.local = local_file.data() + size_t(code.local_bytes) * kLanes * index;
   std::memset(warp.registers, 0xff, code.constants_at);
   std::memcpy(warp.registers + code.constants_at, code.constants.data(), code.constants.size());
-  const auto& size = launch->threads;
-  for (int special = 0; special < kSpecials; ++special) {
-    if (code.special_at[special] == kNone) continue;
-    u32* lanes_of = warp.at<u32>(code.special_at[special]);
-    for (u32 lane = 0; lane < kLanes; ++lane) {
-      u32 thread = index * kLanes + lane;
-      const u32 values[kSpecials] = {thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1],
-          size[0], size[1], size[2], coordinates[0], coordinates[1], coordinates[2], launch->grid[0],
-          launch->grid[1], launch->grid[2], lane, index, u32(warps.size()), 0, 1, 1u << lane,
-          (1u << lane) - 1, lane == 31 ? kAllLanes : (2u << lane) - 1, lane == 31 ? 0 : ~0u << (lane + 1),
-          ~0u << lane, launch->dynamic_shared, shared_bytes, 0, 1, 0};
-      lanes_of[lane] = values[special];
-    }
+  fill_specials(warp);
+}
+
+void Block::fill_specials(Warp& warp) {
+  const auto &size = launch->threads, &grid = launch->grid, &of = launch->cluster, &at = coordinates;
+  const u32 blocks = of[0] * of[1] * of[2];
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    u32 thread = warp.index * kLanes + lane;
+    const u32 values[kSpecials] = {thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1],
+        size[0], size[1], size[2], at[0], at[1], at[2], grid[0], grid[1], grid[2], lane, warp.index,
+        u32(warps.size()), 0, 1, 1u << lane, (1u << lane) - 1, lane == 31 ? kAllLanes : (2u << lane) - 1,
+        lane == 31 ? 0 : ~0u << (lane + 1), ~0u << lane, launch->dynamic_shared, shared_bytes, 0,
+        at[0] / of[0], at[1] / of[1], at[2] / of[2], grid[0] / of[0], grid[1] / of[1], grid[2] / of[2],
+        at[0] % of[0], at[1] % of[1], at[2] % of[2], of[0], of[1], of[2], rank, blocks};
+    for (int special = 0; special < kSpecials; ++special)
+      if (warp.code->special_at[special] != kNone)
+        warp.at<u32>(warp.code->special_at[special])[lane] = values[special];
   }
 }
 
@@ -126,7 +155,7 @@ void Block::arrive(Warp& warp, const Instruction& i, u32 index, u32 expected, bo
 }
 
 void Block::complete(Barrier& barrier, u32 index) {
-  shadow.sync_warps(barrier.arrived);
+  cluster->clocks.sync_warps(first_warp, barrier.arrived);
   u32 holding = 0;
   bool all = true;
   for (Warp& warp : warps) {
@@ -153,72 +182,56 @@ void Block::complete(Barrier& barrier, u32 index) {
   barrier = {};
 }
 
-void Block::report_deadlock() {
-  std::string text;
-  const Warp* first = nullptr;
+void Block::describe_waiting(std::string& text, const Warp*& first) const {
   for (const Warp& warp : warps) {
     if (warp.state == WarpState::done) continue;
     if (!first) first = &warp;
-    text += "; warp " + std::to_string(warp.index) + describe_wait(warp);
+    text += launch->cluster == std::array<u32, 3>{1, 1, 1} ? "; warp "
+                                                            : "; block " + std::to_string(rank) + " warp ";
+    text += std::to_string(warp.index) + " waits at " + describe_wait(warp);
   }
-  u32 ended =
-      u32(std::count_if(warps.begin(), warps.end(), [](auto& w) { return w.state == WarpState::done; }));
-  const Instruction& at = first->state == WarpState::at_barrier ? *first->barrier_instruction
-                                                                : first->code->instructions[first->pc];
-  fault(*first, at,
-      "deadlock: " + std::to_string(ended) + " of " + std::to_string(warps.size()) +
-          " warps have ended, the others wait for ever" + text);
 }
 
-void Block::run(const Launch& with, std::array<u32, 3> at) {
+void Block::start(const Launch& with, std::array<u32, 3> at, Cluster& in, u32 as_rank) {
   coordinates = at;
+  cluster = &in;
+  rank = as_rank;
   prepare(with);
+  random_.seed(seed_of(at));
+}
+
+bool Block::run_round() {
   const Settings& settings = Settings::get();
-  std::vector<u32> order(warps.size());
-  for (u32 i = 0; i < order.size(); ++i) order[i] = i;
-  std::mt19937_64 random(seed_of(at));
-  u64 executed = 0;
-  for (u32 idle = 0;;) {
-    if (settings.shuffles_warps) std::shuffle(order.begin(), order.end(), random);
-    bool is_done = true, moved = false;
-    for (u32 index : order) {
-      Warp& warp = warps[index];
-      if (warp.state == WarpState::polling) {
-        warp.state = WarpState::ready;
-        warp.awaited = kNone;
-      }
-      if (warp.state == WarpState::ready) {
-        u64 before = warp.executed;
-        u32 ticks = tick;
-        warp.run();
-        executed += warp.executed - before;
-        // A failed poll is not progress.
-        moved |= warp.state != WarpState::polling || tick != ticks || warp.executed - before > 64;
-      }
-      is_done &= warp.state == WarpState::done;
-      bulk_copies.turn(*this);
+  if (settings.shuffles_warps) std::shuffle(order_.begin(), order_.end(), random_);
+  bool moved = false;
+  is_done = true;
+  for (u32 index : order_) {
+    Warp& warp = warps[index];
+    if (warp.state == WarpState::polling) {
+      warp.state = WarpState::ready;
+      warp.awaited = kNone;
     }
-    if (is_done) break;
-    moved |= bulk_copies.is_moving();
-    if (!moved) moved = bulk_copies.land_awaited(*this);
-    idle = moved ? 0 : idle + 1;
-    if (idle > 1) {
-      // A polling warp may wait for a block on another thread. A warp at a barrier or an mbarrier waits for
-      // this block.
-      bool polls = false, polls_here = false;
-      for (const Warp& w : warps)
-        if (w.state == WarpState::polling) (w.awaited == kNone ? polls : polls_here) = true;
-      if ((!polls && (!polls_here || idle > kMaxIdle)) || idle > kMaxPolls) report_deadlock();
-      std::this_thread::yield();
+    if (warp.state == WarpState::ready) {
+      u64 before = warp.executed;
+      u32 ticks = tick;
+      warp.run();
+      executed_ += warp.executed - before;
+      // A failed poll is not progress.
+      moved |= warp.state != WarpState::polling || tick != ticks || warp.executed - before > 64;
     }
-    if (executed > settings.instruction_limit)
-      for (Warp& warp : warps)
-        if (warp.state != WarpState::done)
-          fault(warp, warp.code->instructions[warp.pc],
-              "the block does not end: " + std::to_string(executed) + " warp instructions");
+    is_done &= warp.state == WarpState::done;
+    bulk_copies.turn(*this);
   }
+  if (executed_ > settings.instruction_limit)
+    for (Warp& warp : warps)
+      if (warp.state != WarpState::done)
+        fault(warp, warp.code->instructions[warp.pc],
+            "the block does not end: " + std::to_string(executed_) + " warp instructions");
+  if (!is_done) return moved || bulk_copies.is_moving();
+  check_groups();
   bulk_copies.finish();
-  counts.warp_instructions += executed;
+  counts.warp_instructions += executed_;
+  return true;
 }
 
 }  // namespace emulator

@@ -28,8 +28,7 @@ void BulkCopies::reset(u64 seed) {
   random_.seed(seed);
 }
 
-void BulkCopies::start(BulkCopy copy) {
-  Block& block = *copy.warp->block;
+void BulkCopies::start(Block& block, BulkCopy copy) {
   for (const BulkPiece& piece : copy.pieces) {
     copy.low = std::min(copy.low, piece.at);
     copy.high = std::max(copy.high, piece.at + piece.bytes);

@@ -39,7 +39,8 @@ struct BulkCopy {
 class BulkCopies {
  public:
   void reset(u64 seed);
-  void start(BulkCopy copy);
+  /// A store is of the block of its warp, a load of the block in whose shared memory it ends.
+  void start(Block& block, BulkCopy copy);
   /// The stores of a thread since its last call become a group.
   void commit(u32 thread) { ++groups_[thread]; }
   /// Completes the stores of a thread except those in the newest `pending` groups, or only their reads.

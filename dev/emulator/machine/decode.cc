@@ -31,6 +31,9 @@ const DecodeTable& decode_table() {
     add_mbarrier_ops(made);
     add_bulk_ops(made);
     add_group_ops(made);
+    add_register_ops(made);
+    add_cluster_ops(made);
+    add_dependent_ops(made);
     return made;
   }();
   return table;
@@ -50,6 +53,8 @@ bool is_plain_move(const Statement& statement) {
 void Decoder::emit(const Instruction& i, const std::string& name) {
   code_.instructions.push_back(i);
   code_.names.push_back(name);
+  code_.uses.insert(code_.uses.end(), uses_.begin(), uses_.end());
+  code_.uses_end.push_back(u32(code_.uses.size()));
 }
 
 void Decoder::leave() { instance_->returns.push_back(u32(code_.instructions.size())); }
@@ -153,6 +158,8 @@ void Decoder::decode_plain(const Plain& plain, const Statement& statement, Instr
 
 void Decoder::decode_statement(const Statement& statement) {
   statement_ = &statement;
+  uses_.clear();
+  check_target(statement, module_.target);
   Instruction i;
   i.line = statement.line;
   if (statement.guard >= 0) {
@@ -177,6 +184,9 @@ Code Decoder::run(const Function& kernel, u32 shared_from) {
   shared_at_ = shared_from;
   code_.kernel = kernel.name;
   code_.max_threads = kernel.max_threads;
+  code_.max_registers = kernel.max_registers;
+  code_.min_blocks = kernel.min_blocks;
+  code_.cluster = kernel.cluster;
   std::fill(std::begin(code_.special_at), std::end(code_.special_at), kNone);
   calls_ = {kernel.name};
   Instance instance{&kernel, {}, {}, {}, {}};

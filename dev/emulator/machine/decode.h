@@ -47,6 +47,13 @@ void add_async_ops(DecodeTable& table);
 void add_mbarrier_ops(DecodeTable& table);
 void add_bulk_ops(DecodeTable& table);
 void add_group_ops(DecodeTable& table);
+void add_register_ops(DecodeTable& table);
+void add_cluster_ops(DecodeTable& table);
+void add_dependent_ops(DecodeTable& table);
+void decode_cluster_barrier(Decoder& decoder, const Statement& statement, Instruction& i);
+
+/// Rejects an instruction that the module's target does not have.
+void check_target(const Statement& statement, const std::string& target);
 
 /// The parts of an opcode, consumed one by one. An unconsumed part is an error.
 class Parts {
@@ -92,6 +99,7 @@ class Decoder {
   void leave();
   void emit(const Instruction& i, const std::string& name);
   u32 line() const { return statement_->line; }
+  Code& code() { return code_; }
 
  private:
   // An inlined function at one call site: its registers and variables.
@@ -113,6 +121,7 @@ class Decoder {
   void decode_body(Instance& instance);
   void decode_statement(const Statement& statement);
   void decode_plain(const Plain& plain, const Statement& statement, Instruction& i);
+  u32 use_register(const Operand& operand, u32 bytes, u32 mark);
   Symbol find_symbol(const Operand& operand) const;
   u32 take_slot(u32 bytes);
   u32 find_label(const std::string& label) const;
@@ -123,6 +132,7 @@ class Decoder {
   Instance* instance_ = nullptr;
   const Statement* statement_ = nullptr;
   std::vector<Fixup> fixups_;
+  std::vector<u32> uses_;  // of the current statement
   std::map<std::pair<u64, u32>, u32> constants_;
   std::vector<std::string> calls_;
   u32 shared_at_ = 0;

@@ -1,5 +1,5 @@
-// Distributes the blocks of a launch over host threads, and reads settings from the environment.
-#include "block.h"
+// Distributes the clusters of a launch over host threads, and reads settings from the environment.
+#include "cluster.h"
 
 #include <algorithm>
 #include <exception>
@@ -22,35 +22,36 @@ u32 count_threads() {
 void run_grid(const Launch& launch, Counts& counts) {
   static std::mutex one_at_a_time;
   std::lock_guard alone(one_at_a_time);
-  u64 blocks = u64(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  const auto &grid = launch.grid, &of = launch.cluster;
+  u64 clusters = u64(grid[0]) * grid[1] * grid[2] / (of[0] * of[1] * of[2]);
   std::atomic<u64> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
-  u64 failed_block = ~0ull;
-  // Blocks live as long as their thread, so that their storage is reused across launches.
-  auto work = [&](Block& block) {
-    block.counts = {};
-    for (u64 index; (index = next.fetch_add(1)) < blocks;) {
+  u64 failed_cluster = ~0ull;
+  // Clusters live as long as their thread, so that their storage is reused across launches.
+  auto work = [&](Cluster& cluster) {
+    Counts own;
+    for (u64 index; (index = next.fetch_add(1)) < clusters;) {
       try {
-        block.run(launch, {u32(index % launch.grid[0]), u32(index / launch.grid[0] % launch.grid[1]),
-                              u32(index / launch.grid[0] / launch.grid[1])});
+        cluster.run(launch, index, own);
       } catch (...) {
-        next = blocks;
+        next = clusters;
         std::lock_guard lock(mutex);
-        if (index < failed_block) failure = std::current_exception();
-        failed_block = std::min(failed_block, index);
+        if (index < failed_cluster) failure = std::current_exception();
+        failed_cluster = std::min(failed_cluster, index);
       }
     }
     std::lock_guard lock(mutex);
-    counts.add(block.counts);
+    counts.add(own);
   };
-  static std::vector<std::unique_ptr<Block>> kept;
-  u32 threads = u32(std::min<u64>(count_threads(), blocks));
-  while (kept.size() < threads) kept.push_back(std::make_unique<Block>());
+  static std::vector<std::unique_ptr<Cluster>> kept;
+  u32 threads = u32(std::min<u64>(count_threads(), clusters));
+  while (kept.size() < threads) kept.push_back(std::make_unique<Cluster>());
   std::vector<std::thread> others;
   for (u32 i = 1; i < threads; ++i) others.emplace_back([&, i] { work(*kept[i]); });
   work(*kept[0]);
   for (std::thread& thread : others) thread.join();
+  finish_dependencies(*launch.code);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -62,6 +63,7 @@ const Settings& Settings::get() {
     read.copies = copies == "at-once" ? Copies::at_once : copies == "drawn" ? Copies::drawn : Copies::late;
     read.shuffles_warps = !text("CAIRN_EMULATOR_SEED").empty();
     read.seed = std::strtoull(text("CAIRN_EMULATOR_SEED").c_str(), nullptr, 10);
+    read.fp8_sum_bits = std::atoi(text("CAIRN_EMULATOR_FP8_SUMS").c_str());
     read.counts = !text("CAIRN_EMULATOR_COUNTS").empty() || !text("CAIRN_EMULATOR_LAUNCHES").empty();
     return read;
   }();

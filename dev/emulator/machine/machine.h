@@ -21,6 +21,8 @@ constexpr u32 kNone = 0xffffffff;
 // Generic addresses: each space other than global is a window above all host addresses.
 constexpr u64 kSharedWindow = 1ull << 52, kLocalWindow = 1ull << 53, kParamWindow = 1ull << 54;
 constexpr u64 kWindowSize = 1ull << 32;
+// An address of shared memory in a cluster: the block's rank plus 1 above this bit, or 0 for the own block.
+constexpr u32 kRankShift = 24;
 
 struct Warp;
 struct Block;
@@ -40,22 +42,6 @@ struct Instruction {
   u64 detail = 0;               // what the handler defines
   u32 line = 0;
   bool is_wide_address = true;
-};
-
-struct Code {
-  std::string kernel;
-  std::vector<Instruction> instructions;
-  std::vector<u32> lists;
-  std::vector<std::string> names;    // opcodes, for reports
-  std::vector<std::byte> constants;  // the end of the register file, initialised once per warp
-  u32 constants_at = 0;
-  u32 special_at[32];  // registers of %tid.x …, kNone if unused
-  u32 register_bytes = 0;
-  u32 local_bytes = 0;
-  u32 shared_bytes = 0;  // static
-  u32 max_threads = 0;
-  u32 param_bytes = 0;
-  std::vector<std::pair<u32, u32>> params;  // offset, size
 };
 
 enum Special {
@@ -83,10 +69,45 @@ enum Special {
   kLaneGe,
   kDynamicShared,
   kTotalShared,
-  kZero,
-  kOne,
   kGridIdLow,
+  kClusterIdX,
+  kClusterIdY,
+  kClusterIdZ,
+  kNclusterIdX,
+  kNclusterIdY,
+  kNclusterIdZ,
+  kClusterCtaidX,
+  kClusterCtaidY,
+  kClusterCtaidZ,
+  kClusterNctaidX,
+  kClusterNctaidY,
+  kClusterNctaidZ,
+  kClusterRank,
+  kClusterSize,
   kSpecials
+};
+
+/// Mark of a register in Code::uses. Registers are multiples of 4.
+constexpr u32 kWritten = 1;
+
+struct Code {
+  std::string kernel;
+  std::vector<Instruction> instructions;
+  std::vector<u32> lists;
+  std::vector<std::string> names;    // opcodes, for reports
+  std::vector<u32> uses;             // registers of each instruction; those that it writes have kWritten
+  std::vector<u32> uses_end;         // by instruction: where its part of `uses` ends
+  std::vector<std::byte> constants;  // the end of the register file, initialised once per warp
+  u32 constants_at = 0;
+  u32 special_at[kSpecials];  // registers of %tid.x …, kNone if unused
+  u32 register_bytes = 0;
+  u32 local_bytes = 0;
+  u32 shared_bytes = 0;  // static
+  u32 max_threads = 0, max_registers = 0, min_blocks = 0;  // directives; 0 if absent
+  std::array<u32, 3> cluster{};                            // .reqnctapercluster; 0 if absent
+  bool launches_dependents = false, waits_for_primary = false;  // has this form of griddepcontrol
+  u32 param_bytes = 0;
+  std::vector<std::pair<u32, u32>> params;  // offset, size
 };
 
 /// Lanes of a warp with the same program counter.
@@ -96,7 +117,7 @@ struct Group {
   bool is_parked;  // at an instruction that waits for other lanes
 };
 
-enum class WarpState : u8 { ready, at_barrier, polling, done };
+enum class WarpState : u8 { ready, at_barrier, at_cluster_barrier, needs_registers, polling, done };
 
 struct AsyncCopy {
   u32 lane, group, to, size;
@@ -109,6 +130,7 @@ struct GroupMatmul {
   u64 a, b;
   bool accumulates;
   u32 group;
+  std::vector<u32> fragment;  // A, if it is in registers: register r of lane l at r · 32 + l
 };
 
 struct Warp {
@@ -132,8 +154,14 @@ struct Warp {
   std::vector<AsyncCopy> copies;
   std::array<u32, kLanes> committed{};
   std::vector<GroupMatmul> matmuls;
-  u32 product_groups = 0;
+  u32 product_groups = 0, finished_groups = 0;
+  // By the place of a register, in units of 64 bytes: the last group whose products use it, plus 1.
+  std::vector<u32> product_registers;
   std::map<u32, std::vector<float>> saved_sums;  // by the first register of the accumulators
+  u32 group_steps = 0;     // instructions of whole warpgroups so far
+  u32 register_limit = 0;  // of a thread
+  bool has_arrived = false;  // at the cluster's barrier, without having waited
+  u32 cluster_phase = 0;     // in which it arrived
   std::byte* local = nullptr;
   Mask carries = 0;  // of add.cc and its kind
   u64 executed = 0;
@@ -163,6 +191,8 @@ struct Warp {
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// Faults if an instruction uses registers of a wgmma in flight.
+void check_products(const Warp& warp, const Instruction& i);
 [[noreturn]] void fault(const Warp& warp, const Instruction& i, const std::string& what);
 std::string list_lanes(Mask lanes);
 

@@ -1,6 +1,6 @@
 #include "mbarriers.h"
 
-#include "block.h"
+#include "cluster.h"
 
 namespace emulator {
 namespace {
@@ -23,22 +23,22 @@ void Mbarriers::init(Warp& w, const Instruction& i, u32 lane, u32 at, u32 count)
   if (!count || count > kMaxCount)
     fault(w, i, "an mbarrier expects 1 to 1048575 arrivals, this one " + std::to_string(count));
   if (all_.contains(at)) fault(w, i, place(at) + " is initialised again before mbarrier.inval");
-  Shadow& shadow = w.block->shadow;
-  shadow.init_mbarrier(w, i, lane, at);
+  Clocks& clocks = owner_->cluster->clocks;
+  owner_->shadow.init_mbarrier(w, i, lane, at);
   Mbarrier made;
   made.at = at;
-  made.source = shadow.add_source();
+  made.source = clocks.add_source();
   made.expected = made.pending = count;
-  made.init_thread = w.index * kLanes + lane;
-  made.init_time = shadow.time();
+  made.init_thread = id_of(w) * kLanes + lane;
+  made.init_time = clocks.now();
   all_[at] = std::move(made);
 }
 
 void Mbarriers::invalidate(Warp& w, const Instruction& i, u32 lane, u32 at) {
   use(w, i, lane, at);
-  if (w.block->bulk_copies.completes_at(at))
+  if (owner_->bulk_copies.completes_at(at))
     fault(w, i, "invalidates " + place(at) + ", at which a bulk copy has yet to complete");
-  w.block->shadow.end_mbarrier(w, i, lane, at);
+  owner_->shadow.end_mbarrier(w, i, lane, at);
   all_.erase(at);
 }
 
@@ -50,13 +50,13 @@ Mbarrier* Mbarriers::find(u32 at) {
 Mbarrier& Mbarriers::use(Warp& w, const Instruction& i, u32 lane, u32 at) {
   Mbarrier* found = find(at);
   if (!found) fault(w, i, "no mbarrier is initialised at " + std::to_string(at));
-  w.block->shadow.use_mbarrier(w, i, lane, at);
+  owner_->shadow.use_mbarrier(w, i, lane, at);
   return *found;
 }
 
 Mbarrier& Mbarriers::use_async(Warp& w, const Instruction& i, u32 lane, u32 at) {
   Mbarrier& mbarrier = use(w, i, lane, at);
-  if (!w.block->shadow.sees_init(mbarrier.init_thread, mbarrier.init_time))
+  if (!owner_->cluster->clocks.sees_init(mbarrier.init_thread, mbarrier.init_time))
     fault(w, i,
         "the asynchronous proxy uses " + place(at) +
             ", whose thread ran neither fence.mbarrier_init nor fence.proxy.async after mbarrier.init");
@@ -79,7 +79,7 @@ void Mbarriers::expect(Warp& w, const Instruction& i, Mbarrier& mbarrier, u32 by
 
 void Mbarriers::complete_bytes(Warp& w, const Instruction& i, Mbarrier& mbarrier, u32 bytes) {
   mbarrier.bytes -= bytes;
-  w.block->shadow.release_source(mbarrier.source, mbarrier.arriving);
+  owner_->cluster->clocks.release_source(mbarrier.source, mbarrier.arriving);
   ++w.block->tick;
   settle(w, i, mbarrier);
 }

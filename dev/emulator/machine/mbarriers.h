@@ -1,4 +1,4 @@
-// mbarriers of a block. Each counts the arrivals and bytes that its current phase still needs, and keeps the
+// mbarriers of a block, which warps of its cluster use. Each counts the arrivals and bytes that its current phase still needs, and keeps the
 // accesses that they publish.
 #pragma once
 #include "shadow.h"
@@ -7,7 +7,7 @@ namespace emulator {
 
 struct Mbarrier {
   u32 at = 0;
-  u32 source = 0;  // as an agent of the shadow
+  u32 source = 0;  // as an agent of the clocks
   u32 expected = 0, pending = 0;
   i64 bytes = 0;  // negative if copies completed before they were expected
   u64 phase = 0;
@@ -21,7 +21,11 @@ struct Mbarrier {
 
 class Mbarriers {
  public:
-  void reset() { all_.clear(); }
+  /// Of the shared memory of `owner`.
+  void reset(Block& owner) {
+    owner_ = &owner;
+    all_.clear();
+  }
   void init(Warp& warp, const Instruction& i, u32 lane, u32 at, u32 count);
   void invalidate(Warp& warp, const Instruction& i, u32 lane, u32 at);
   /// Faults unless an mbarrier is at the address, and the lane sees its initialisation.
@@ -34,6 +38,7 @@ class Mbarriers {
   void complete_bytes(Warp& warp, const Instruction& i, Mbarrier& mbarrier, u32 bytes);
 
  private:
+  Block* owner_ = nullptr;
   std::map<u32, Mbarrier> all_;
   void settle(Warp& warp, const Instruction& i, Mbarrier& mbarrier);
 };

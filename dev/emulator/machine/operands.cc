@@ -13,10 +13,13 @@ const std::unordered_map<std::string, Special>& specials() {
       {"%nctaid.z", kNctaidZ}, {"%laneid", kLaneId}, {"%warpid", kWarpId}, {"%nwarpid", kNwarpId},
       {"%smid", kSmId}, {"%nsmid", kNsmId}, {"%lanemask_eq", kLaneEq}, {"%lanemask_lt", kLaneLt},
       {"%lanemask_le", kLaneLe}, {"%lanemask_gt", kLaneGt}, {"%lanemask_ge", kLaneGe},
-      {"%dynamic_smem_size", kDynamicShared}, {"%total_smem_size", kTotalShared}, {"%cluster_ctarank", kZero},
-      {"%cluster_nctarank", kOne}, {"%clusterid.x", kCtaidX}, {"%clusterid.y", kCtaidY},
-      {"%clusterid.z", kCtaidZ}, {"%cluster_ctaid.x", kZero}, {"%cluster_nctaid.x", kOne},
-      {"%gridid", kGridIdLow}};
+      {"%dynamic_smem_size", kDynamicShared}, {"%total_smem_size", kTotalShared}, {"%gridid", kGridIdLow},
+      {"%clusterid.x", kClusterIdX}, {"%clusterid.y", kClusterIdY}, {"%clusterid.z", kClusterIdZ},
+      {"%nclusterid.x", kNclusterIdX}, {"%nclusterid.y", kNclusterIdY}, {"%nclusterid.z", kNclusterIdZ},
+      {"%cluster_ctaid.x", kClusterCtaidX}, {"%cluster_ctaid.y", kClusterCtaidY},
+      {"%cluster_ctaid.z", kClusterCtaidZ}, {"%cluster_nctaid.x", kClusterNctaidX},
+      {"%cluster_nctaid.y", kClusterNctaidY}, {"%cluster_nctaid.z", kClusterNctaidZ},
+      {"%cluster_ctarank", kClusterRank}, {"%cluster_nctarank", kClusterSize}};
   return table;
 }
 
@@ -102,13 +105,19 @@ Symbol Decoder::find_symbol(const Operand& operand) const {
   return found->second;
 }
 
+u32 Decoder::use_register(const Operand& operand, u32 bytes, u32 mark) {
+  if (register_bytes(operand) != bytes)
+    refuse(line(), "a register of " + std::to_string(register_bytes(operand) * 8) + " bits where " +
+                       std::to_string(bytes * 8) + " are read");
+  u32 slot = instance_->slots[size_t(operand.reg)];
+  uses_.push_back(slot | mark);
+  return slot;
+}
+
 u32 Decoder::source(const Operand& operand, u32 bytes) {
   switch (operand.kind) {
     case Operand::Kind::reg:
-      if (register_bytes(operand) != bytes)
-        refuse(line(), "a register of " + std::to_string(register_bytes(operand) * 8) + " bits where " +
-                           std::to_string(bytes * 8) + " are read");
-      return instance_->slots[size_t(operand.reg)];
+      return use_register(operand, bytes, 0);
     case Operand::Kind::immediate: {
       u64 bits = operand.bits;
       float narrow = float(operand.real);
@@ -132,7 +141,7 @@ u32 Decoder::source(const Operand& operand, u32 bytes) {
 u32 Decoder::destination(const Operand& operand, u32 bytes) {
   if (operand.kind == Operand::Kind::sink) return take_slot(bytes);
   if (operand.kind != Operand::Kind::reg) refuse(line(), "the result needs a register");
-  return source(operand, bytes);
+  return use_register(operand, bytes, kWritten);
 }
 
 u32 Decoder::predicate(const Operand& operand, Mask& flip) {
@@ -152,7 +161,7 @@ const Space* Decoder::address(const Operand& operand, Instruction& i) {
   i.offset = operand.offset;
   i.is_wide_address = true;
   if (operand.reg >= 0) {
-    i.a = instance_->slots[size_t(operand.reg)];
+    i.a = use_register(operand, register_bytes(operand), 0);
     i.is_wide_address = register_bytes(operand) == 8;
     return nullptr;
   }

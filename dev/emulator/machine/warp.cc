@@ -119,6 +119,7 @@ void Warp::run() {
       if (!mask) continue;
     }
     ++executed;
+    if (!matmuls.empty()) check_products(*this, i);
     i.run(*this, i);
   }
 }

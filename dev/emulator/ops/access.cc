@@ -42,6 +42,7 @@ void check_bulk_copies(const Warp& w, const Instruction& i, const Addresses& add
 }  // namespace
 
 void check_global(Warp& w, const Instruction& i, const Addresses& addresses, u32 size) {
+  if (w.block->dependency.unfinished) check_unfinished(w, i, addresses, size);
   check_alignment(w, i, addresses, size, "global");
   Range& range = w.block->range;
   u64 low = ~0ull, high = 0;

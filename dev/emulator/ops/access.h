@@ -5,7 +5,7 @@
 
 namespace emulator {
 
-enum class Where : u8 { global, shared, local, param, generic };
+enum class Where : u8 { global, shared, cluster, local, param, generic };
 
 struct Addresses {
   u64 at[kLanes];
@@ -26,6 +26,19 @@ inline Addresses lane_addresses(const Warp& w, const Instruction& i) {
 /// Faults unless every lane's bytes lie in one allocation and are aligned to their size.
 void check_global(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
 void check_shared(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
+/// The block whose shared memory a lane's address names, which the lane may access.
+Block& find_block(Warp& w, const Instruction& i, u32 lane, u64 at);
+/// The address in the shared memory of that block.
+inline u32 unmapped(u64 at) { return u32(at & ((1u << kRankShift) - 1)); }
+enum class Access : u8 { read, write, atomic };
+/// The host address of a lane's bytes in the shared memory of a block of the cluster, after its checks.
+std::byte* cluster_at(Warp& w, const Instruction& i, u32 lane, u64 at, u32 size, Access access);
+/// Whether a lane's address of shared memory names a block, as mapa makes it.
+bool is_mapped(const Warp& w, const Addresses& addresses);
+/// Before global memory is written: records it for the launch after this one.
+void note_write(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
+/// Faults if a launch that has not ended yet writes these bytes.
+void check_unfinished(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
 /// The host address of a lane's local bytes.
 std::byte* local_at(Warp& w, const Instruction& i, u32 lane, u64 at, u32 size);
 

@@ -17,7 +17,7 @@ void land_copies(Warp& w, Mask lanes, u32 pending) {
       continue;
     }
     std::memcpy(w.block->shared + copy.to, copy.bytes.data(), copy.size);
-    w.block->shadow.land_copy(w.index, copy.lane, copy.to, copy.size);
+    w.block->shadow.land_copy(w, copy.lane, copy.to, copy.size);
   }
   w.copies.resize(kept);
 }

@@ -84,20 +84,28 @@ void run_atomic(Warp& w, const Instruction& i) {
   Addresses addresses = lane_addresses(w, i);
   if (where == Where::generic) {
     where = find_window(w, i, addresses);
+    bool is_peer = where == Where::shared && is_mapped(w, addresses);
     for (u64& at : addresses.at) at = where == Where::generic ? at : at & (kWindowSize - 1);
     if (where == Where::generic) where = Where::global;
+    if (is_peer) where = Where::cluster;
   }
   if (where == Where::local) fault(w, i, "an atomic operation on local memory");
-  if (where == Where::global) check_global(w, i, addresses, sizeof(T));
-  else check_shared(w, i, addresses, sizeof(T));
+  if (where == Where::global) {
+    note_write(w, i, addresses, sizeof(T));
+    check_global(w, i, addresses, sizeof(T));
+  }
+  if (where == Where::shared) check_shared(w, i, addresses, sizeof(T));
   if (Settings::get().counts) {
     if (where == Where::global) count_global(w.block->counts, w.mask, addresses, sizeof(T));
-    else count_shared(w.block->counts, w.mask, addresses, sizeof(T), false);
+    if (where == Where::shared) count_shared(w.block->counts, w.mask, addresses, sizeof(T), false);
   }
   each_lane(w.mask, [&](u32 lane) {
-    auto* at = reinterpret_cast<U*>(where == Where::global ? reinterpret_cast<std::byte*>(addresses.at[lane])
-                                                           : w.block->shared + addresses.at[lane]);
-    if (where == Where::shared) w.block->shadow.atomic(w, i, lane, u32(addresses.at[lane]), sizeof(T));
+    u64 address = addresses.at[lane];
+    auto* at = reinterpret_cast<U*>(
+        where == Where::global    ? reinterpret_cast<std::byte*>(address)
+        : where == Where::cluster ? cluster_at(w, i, lane, address, sizeof(T), Access::atomic)
+                                  : w.block->shared + address);
+    if (where == Where::shared) w.block->shadow.atomic(w, i, lane, u32(address), sizeof(T));
     U value = w.at<U>(i.b)[lane], other = i.c == kNone ? U(0) : w.at<U>(i.c)[lane];
     U old = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(
@@ -126,6 +134,7 @@ void decode_atomic(Decoder& decoder, const Statement& s, Instruction& i) {
   std::string type = parts.take_type();
   Where where = parts.take("global")                                ? Where::global
                 : parts.take("shared") || parts.take("shared::cta") ? Where::shared
+                : parts.take("shared::cluster")                     ? Where::cluster
                                                                     : Where::generic;
   for (const char* hint :
       {"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "noftz"})

@@ -1,18 +1,19 @@
 // cp.async.bulk: copies by the asynchronous proxy between global and shared memory, of bytes or of a tile of
 // a tensor, and the groups of stores. Each lane that runs one issues a copy of its own.
+#include "../machine/cluster.h"
 #include "bulk.h"
 
 namespace emulator {
 namespace {
 
 // Decoded from Instruction::detail. list: slots of the address in global memory or of the tensor map, of that
-// in shared memory, of the mbarrier, then of the size or the coordinates. The offsets of the first two are
-// Instruction::offset and target.
+// in shared memory, of the mbarrier, then of the size or the coordinates, then of the mask of a multicast. The
+// offsets of the first two are Instruction::offset and target.
 struct BulkShape {
   i32 mbarrier_offset;
   u8 dimensions;  // 0 for a copy of bytes
   u8 wide;        // a bit for each address of 64 bits
-  bool is_store;
+  bool is_store, is_multicast;
 };
 
 BulkShape shape_of(const Instruction& i) {
@@ -65,6 +66,27 @@ void find_bytes(Warp& w, const Instruction& i, BulkCopy& copy, u64 at) {
   copy.pieces = {{at, 0, copy.bytes}};
 }
 
+// Starts a copy to or from the shared memory of a block.
+void start_at(Warp& w, const Instruction& i, Block& block, BulkCopy copy) {
+  if (u64(copy.shared) + copy.bytes > block.shared_bytes)
+    fault(w, i,
+        "address outside shared memory: a bulk copy of " + std::to_string(copy.bytes) + " bytes at " +
+            std::to_string(copy.shared) + " of " + std::to_string(block.shared_bytes));
+  if (!copy.is_store) copy.phase = block.mbarriers.use_async(w, i, copy.lane, copy.mbarrier).phase;
+  block.bulk_copies.start(block, std::move(copy));
+}
+
+// Starts a load for each block of a mask, to the same addresses in each.
+void start_multicast(Warp& w, const Instruction& i, const BulkCopy& copy) {
+  u32 blocks = w.block->cluster->size(), mask = w.at<u16>(w.list(i, i.list_size - 1))[copy.lane];
+  if (!mask || mask >> blocks)
+    fault(w, i,
+        "the mask of a multicast names blocks of the cluster, this one is " + hex(mask) +
+            " in a cluster of " + std::to_string(blocks));
+  for (u32 rank = 0; rank < blocks; ++rank)
+    if (mask >> rank & 1) start_at(w, i, find_block(w, i, copy.lane, u64(rank + 1) << kRankShift), copy);
+}
+
 void run_bulk(Warp& w, const Instruction& i) {
   BulkShape shape = shape_of(i);
   each_lane(w.mask, [&](u32 lane) {
@@ -73,20 +95,23 @@ void run_bulk(Warp& w, const Instruction& i) {
     copy.at = &i;
     copy.lane = lane;
     copy.is_store = shape.is_store;
-    copy.shared = u32(address_of(w, i, shape, 1, lane, i32(i.target)));
+    u64 shared = address_of(w, i, shape, 1, lane, i32(i.target));
+    copy.shared = unmapped(shared);
     u64 global = address_of(w, i, shape, 0, lane, i.offset);
     if (shape.dimensions) find_tile(w, i, shape, copy, global);
     else find_bytes(w, i, copy, global);
-    if (u64(copy.shared) + copy.bytes > w.block->shared_bytes)
-      fault(w, i,
-          "address outside shared memory: a bulk copy of " + std::to_string(copy.bytes) + " bytes at " +
-              std::to_string(copy.shared) + " of " + std::to_string(w.block->shared_bytes));
-    if (!shape.is_store) {
-      copy.mbarrier = u32(address_of(w, i, shape, 2, lane, shape.mbarrier_offset));
-      copy.phase = w.block->mbarriers.use_async(w, i, lane, copy.mbarrier).phase;
-    }
     if (Settings::get().counts) count_pieces(w.block->counts, copy.pieces);
-    w.block->bulk_copies.start(std::move(copy));
+    Block& block = find_block(w, i, lane, shared);
+    if (shape.is_store) {
+      if (&block != w.block) fault(w, i, "stores the shared memory of another block of the cluster");
+      return start_at(w, i, block, std::move(copy));
+    }
+    u64 mbarrier = address_of(w, i, shape, 2, lane, shape.mbarrier_offset);
+    if (&find_block(w, i, lane, mbarrier) != &block)
+      fault(w, i, "its mbarrier is not in the shared memory of the block to which it copies");
+    copy.mbarrier = unmapped(mbarrier);
+    if (shape.is_multicast) start_multicast(w, i, copy);
+    else start_at(w, i, block, std::move(copy));
   });
 }
 
@@ -143,6 +168,7 @@ void decode_copy(Decoder& decoder, const Statement& s, Instruction& i, Parts& pa
     refuse(s.line, "the emulator does not copy between blocks of a cluster: " + join_opcode(s.opcode));
   bool is_complete = shape.is_store ? parts.take("bulk_group") : parts.take("mbarrier::complete_tx::bytes");
   if (!is_complete) refuse(s.line, "the emulator does not know " + join_opcode(s.opcode));
+  shape.is_multicast = !shape.is_store && to == "shared::cluster" && parts.take("multicast::cluster");
   parts.take("L2::cache_hint");
   parts.expect_none();
   size_t global = shape.is_store ? 0 : 1;
@@ -156,6 +182,7 @@ void decode_copy(Decoder& decoder, const Statement& s, Instruction& i, Parts& pa
   else shape.mbarrier_offset = i32(list_address(decoder, s.operands.at(next), i, shape));
   if (shape.dimensions) list_coordinates(decoder, s, outside, shape.dimensions, i);
   else decoder.list({decoder.source(s.operands.at(2), 4)}, i);
+  if (shape.is_multicast) decoder.list({decoder.source(s.operands.at(next + 1), 2)}, i);
   std::memcpy(&i.detail, &shape, sizeof shape);
   i.run = run_bulk;
 }

@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "../machine/async.h"
+#include "../machine/cluster.h"
 #include "lanes.h"
 
 namespace emulator {
@@ -43,7 +44,7 @@ void run_barrier(Warp& w, const Instruction& i) {
 
 void run_warp_barrier(Warp& w, const Instruction& i) {
   Mask wanted = w.at<const u32>(i.a)[std::countr_zero(w.mask)];
-  if (w.gather(i, wanted, "bar.warp.sync")) w.block->shadow.sync_warp(w.index);
+  if (w.gather(i, wanted, "bar.warp.sync")) w.block->cluster->clocks.sync_warp(id_of(w));
 }
 
 template <class T>
@@ -111,13 +112,7 @@ void decode_bar(Decoder& decoder, const Statement& s, Instruction& i) {
     i.run = run_warp_barrier;
     return;
   }
-  if (parts.take("cluster")) {  // a cluster of one block
-    parts.take_one_of({"arrive", "wait"});
-    parts.take_one_of({"release", "relaxed", "acquire"});
-    parts.expect_none();
-    i.run = run_nothing;
-    return;
-  }
+  if (parts.take("cluster")) return decode_cluster_barrier(decoder, s, i);
   i.run = run_barrier;
   size_t at = 0;
   if (parts.take("red")) {
@@ -203,8 +198,7 @@ void add_control_ops(DecodeTable& table) {
   table["ret"] = decode_ret;
   table["exit"] = decode_exit;
   table["trap"] = table["brkpt"] = decode_trap;
-  for (const char* name : {"membar", "prefetchu", "griddepcontrol", "setmaxnreg",
-           "applypriority", "discard", "pmevent"})
+  for (const char* name : {"membar", "prefetchu", "applypriority", "discard", "pmevent"})
     table[name] = decode_nothing;
   table["nanosleep"] = decode_nanosleep;
   table["activemask"] = decode_activemask;

@@ -1,5 +1,7 @@
 // mbarrier: barriers in shared memory that count arrivals and the bytes of bulk copies; and the fences by
 // which the asynchronous proxy sees what threads wrote.
+#include "../machine/cluster.h"
+
 #include "access.h"
 
 namespace emulator {
@@ -11,13 +13,14 @@ constexpr u32 kMaxFailedPolls = 64;
 // Of arrive, in Instruction::detail.
 enum Arrival : u64 { kCounts = 1, kExpects };
 
-Addresses mbarrier_addresses(Warp& w, const Instruction& i) {
+// Of mbarriers of the own block, or of any block of the cluster.
+Addresses mbarrier_addresses(Warp& w, const Instruction& i, bool of_cluster = false) {
   Addresses addresses = lane_addresses(w, i);
   each_lane(w.mask, [&](u32 lane) {
     u64& at = addresses.at[lane];
     if (at >= kSharedWindow && at < kLocalWindow) at &= kWindowSize - 1;
   });
-  check_shared(w, i, addresses, 8);
+  if (!of_cluster || !is_mapped(w, addresses)) check_shared(w, i, addresses, 8);
   return addresses;
 }
 
@@ -49,12 +52,13 @@ void run_inval(Warp& w, const Instruction& i) {
 }
 
 void run_arrive(Warp& w, const Instruction& i) {
-  Mbarriers& mbarriers = w.block->mbarriers;
-  each_mbarrier(w.mask, mbarrier_addresses(w, i), [&](u32 at, Mask lanes) {
+  Clocks& clocks = w.block->cluster->clocks;
+  each_mbarrier(w.mask, mbarrier_addresses(w, i, true), [&](u32 at, Mask lanes) {
     u64 released = ~0ull;  // the phase to which these lanes have published their accesses
     each_lane(lanes, [&](u32 lane) {
-      Mbarrier& mbarrier = mbarriers.use(w, i, lane, at);
-      if (mbarrier.phase != released) w.block->shadow.release(w, lanes, mbarrier.arriving);
+      Mbarriers& mbarriers = find_block(w, i, lane, at).mbarriers;
+      Mbarrier& mbarrier = mbarriers.use(w, i, lane, unmapped(at));
+      if (mbarrier.phase != released) clocks.release(id_of(w), lanes, w.alive(), mbarrier.arriving);
       released = mbarrier.phase;
       w.at<u64>(i.to)[lane] = state_of(mbarrier);
       u32 value = i.b == kNone ? 1 : w.at<u32>(i.b)[lane];
@@ -64,19 +68,15 @@ void run_arrive(Warp& w, const Instruction& i) {
   });
 }
 
-void run_expect(Warp& w, const Instruction& i) {
-  Addresses addresses = mbarrier_addresses(w, i);
+// detail: whether bytes complete, else are expected.
+void run_bytes(Warp& w, const Instruction& i) {
+  Addresses addresses = mbarrier_addresses(w, i, true);
   each_lane(w.mask, [&](u32 lane) {
-    Mbarrier& mbarrier = w.block->mbarriers.use(w, i, lane, u32(addresses.at[lane]));
-    w.block->mbarriers.expect(w, i, mbarrier, w.at<u32>(i.b)[lane]);
-  });
-}
-
-void run_complete(Warp& w, const Instruction& i) {
-  Addresses addresses = mbarrier_addresses(w, i);
-  each_lane(w.mask, [&](u32 lane) {
-    Mbarrier& mbarrier = w.block->mbarriers.use(w, i, lane, u32(addresses.at[lane]));
-    w.block->mbarriers.complete_bytes(w, i, mbarrier, w.at<u32>(i.b)[lane]);
+    Mbarriers& mbarriers = find_block(w, i, lane, addresses.at[lane]).mbarriers;
+    Mbarrier& mbarrier = mbarriers.use(w, i, lane, unmapped(addresses.at[lane]));
+    u32 bytes = w.at<u32>(i.b)[lane];
+    if (i.detail) mbarriers.complete_bytes(w, i, mbarrier, bytes);
+    else mbarriers.expect(w, i, mbarrier, bytes);
   });
 }
 
@@ -106,7 +106,7 @@ void run_wait(Warp& w, const Instruction& i) {
       (is_complete(w, i, mbarrier, lane) ? here : missing) |= 1u << lane;
     });
     Mbarrier& mbarrier = *block.mbarriers.find(at);
-    if (here) block.shadow.acquire(w, here, mbarrier.completed);
+    if (here) block.cluster->clocks.acquire(id_of(w), here, w.alive(), mbarrier.completed);
     complete |= here;
     if (!missing) return;
     w.state = WarpState::polling;
@@ -119,8 +119,8 @@ void run_wait(Warp& w, const Instruction& i) {
   if (complete) ++block.tick;
 }
 
-void run_proxy_fence(Warp& w, const Instruction&) { w.block->shadow.fence_async(w.index, w.mask); }
-void run_init_fence(Warp& w, const Instruction&) { w.block->shadow.fence_init(w.index, w.mask); }
+void run_proxy_fence(Warp& w, const Instruction&) { w.block->cluster->clocks.fence_async(id_of(w), w.mask); }
+void run_init_fence(Warp& w, const Instruction&) { w.block->cluster->clocks.fence_init(id_of(w), w.mask); }
 void run_nothing(Warp&, const Instruction&) {}
 
 void decode_fence(Decoder&, const Statement& s, Instruction& i) {
@@ -146,6 +146,9 @@ void decode_arrive(Decoder& decoder, const Statement& s, Instruction& i, Parts& 
   bool expects = parts.take("expect_tx");
   i.run = run_arrive;
   i.detail = expects ? kExpects : kCounts;
+  bool is_of_cluster = std::ranges::find(s.opcode, "shared::cluster") != s.opcode.end();
+  if (is_of_cluster && s.operands.at(0).name != "_")
+    refuse(s.line, "an arrival at an mbarrier of the cluster returns no state: its destination is _");
   i.to = decoder.destination(s.operands.at(0), 8);
   decoder.address(s.operands.at(1), i);
   if (expects || s.operands.size() > 2) i.b = decoder.source(s.operands.at(2), 4);
@@ -174,10 +177,8 @@ void decode_mbarrier(Decoder& decoder, const Statement& s, Instruction& i) {
   } else if (op.empty()) {
     refuse(s.line, "the emulator does not know " + join_opcode(s.opcode));
   } else {
-    i.run = op == "init"        ? run_init
-            : op == "inval"     ? run_inval
-            : op == "expect_tx" ? run_expect
-                                : run_complete;
+    i.run = op == "init" ? run_init : op == "inval" ? run_inval : run_bytes;
+    i.detail = op == "complete_tx";
     decoder.address(s.operands.at(0), i);
     if (op != "inval") i.b = decoder.source(s.operands.at(1), 4);
   }

@@ -40,6 +40,13 @@ void load_shared_at(Warp& w, const Instruction& i, const Addresses& addresses) {
   });
 }
 template <class Mem, class Reg>
+void load_cluster_at(Warp& w, const Instruction& i, const Addresses& addresses) {
+  u32 size = sizeof(Mem) * i.list_size;
+  each_lane(w.mask, [&](u32 lane) {
+    put<Mem, Reg>(w, i, lane, cluster_at(w, i, lane, addresses.at[lane], size, Access::read));
+  });
+}
+template <class Mem, class Reg>
 void load_local_at(Warp& w, const Instruction& i, const Addresses& addresses) {
   u32 size = sizeof(Mem) * i.list_size;
   each_lane(
@@ -58,6 +65,7 @@ void load_param_at(Warp& w, const Instruction& i, const Addresses& addresses) {
 template <class Mem, class Reg>
 void store_global_at(Warp& w, const Instruction& i, const Addresses& addresses) {
   u32 size = sizeof(Mem) * i.list_size;
+  note_write(w, i, addresses, size);
   check_global(w, i, addresses, size);
   if (Settings::get().counts) count_global(w.block->counts, w.mask, addresses, size);
   each_lane(w.mask,
@@ -74,6 +82,13 @@ void store_shared_at(Warp& w, const Instruction& i, const Addresses& addresses) 
   });
 }
 template <class Mem, class Reg>
+void store_cluster_at(Warp& w, const Instruction& i, const Addresses& addresses) {
+  u32 size = sizeof(Mem) * i.list_size;
+  each_lane(w.mask, [&](u32 lane) {
+    take<Mem, Reg>(w, i, lane, cluster_at(w, i, lane, addresses.at[lane], size, Access::write));
+  });
+}
+template <class Mem, class Reg>
 void store_local_at(Warp& w, const Instruction& i, const Addresses& addresses) {
   u32 size = sizeof(Mem) * i.list_size;
   each_lane(
@@ -86,12 +101,13 @@ void run_at(Warp& w, const Instruction& i) {
   Run(w, i, lane_addresses(w, i));
 }
 
-template <At Global, At Shared, At Local, At Param>
+template <At Global, At Shared, At Mapped, At Local, At Param>
 void run_generic(Warp& w, const Instruction& i) {
   Addresses addresses = lane_addresses(w, i);
   Where where = find_window(w, i, addresses);
   for (u64& at : addresses.at) at = where == Where::generic ? at : at & (kWindowSize - 1);
   if (where == Where::generic) Global(w, i, addresses);
+  else if (where == Where::shared && is_mapped(w, addresses)) Mapped(w, i, addresses);
   else if (where == Where::shared) Shared(w, i, addresses);
   else if (where == Where::local) Local(w, i, addresses);
   else if constexpr (Param != nullptr) Param(w, i, addresses);
@@ -105,13 +121,15 @@ Handler pick_load(Where where) {
       return run_at<load_global_at<Mem, Reg>>;
     case Where::shared:
       return run_at<load_shared_at<Mem, Reg>>;
+    case Where::cluster:
+      return run_at<load_cluster_at<Mem, Reg>>;
     case Where::local:
       return run_at<load_local_at<Mem, Reg>>;
     case Where::param:
       return run_at<load_param_at<Mem, Reg>>;
     case Where::generic:
-      return run_generic<load_global_at<Mem, Reg>, load_shared_at<Mem, Reg>, load_local_at<Mem, Reg>,
-          load_param_at<Mem, Reg>>;
+      return run_generic<load_global_at<Mem, Reg>, load_shared_at<Mem, Reg>, load_cluster_at<Mem, Reg>,
+          load_local_at<Mem, Reg>, load_param_at<Mem, Reg>>;
   }
   return nullptr;
 }
@@ -122,13 +140,15 @@ Handler pick_store(Where where) {
       return run_at<store_global_at<Mem, Reg>>;
     case Where::shared:
       return run_at<store_shared_at<Mem, Reg>>;
+    case Where::cluster:
+      return run_at<store_cluster_at<Mem, Reg>>;
     case Where::local:
       return run_at<store_local_at<Mem, Reg>>;
     case Where::param:
       return nullptr;
     case Where::generic:
-      return run_generic<store_global_at<Mem, Reg>, store_shared_at<Mem, Reg>, store_local_at<Mem, Reg>,
-          nullptr>;
+      return run_generic<store_global_at<Mem, Reg>, store_shared_at<Mem, Reg>, store_cluster_at<Mem, Reg>,
+          store_local_at<Mem, Reg>, nullptr>;
   }
   return nullptr;
 }

@@ -180,12 +180,16 @@ void decode_redux(Decoder& decoder, const Statement& s, Instruction& i) {
 void run_elect(Warp& w, const Instruction& i) {
   Mask members = member_mask(w, i.a);
   if (!w.gather(i, members, "elect.sync")) return;
+  check_members(w, i, members);
   u32 leader = u32(std::countr_zero(w.mask));
   each_lane(w.mask, [&](u32 lane) { w.at<u32>(i.to)[lane] = leader; });
   set_predicate(w, w.list(i, 0), 1u << leader);
 }
 
 void decode_elect(Decoder& decoder, const Statement& s, Instruction& i) {
+  Parts parts(s);
+  if (!parts.take("sync")) refuse(s.line, "elect without .sync is not known");
+  parts.expect_none();
   i.to = decoder.destination(s.operands.at(0), 4);
   decoder.list({decoder.predicate_destination(s.operands[0].second)}, i);
   i.a = decoder.source(s.operands.at(1), 4);

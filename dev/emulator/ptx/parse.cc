@@ -1,6 +1,8 @@
 // Parses the text as a whole: directives, functions, bodies, labels.
 #include "parser.h"
 
+#include <algorithm>
+
 namespace emulator {
 
 Module Parser::run() {
@@ -50,11 +52,14 @@ void Parser::read_function() {
   if (in_.is("(")) read_params(function.params);
   while (!in_.is("{") && !in_.is(";")) {
     std::string directive = in_.expect_word();
-    u64 product = 1;
-    while (in_.peek().kind == Token::Kind::number || in_.is(",")) {
-      if (!in_.take_if(",")) product *= in_.expect_count();
-    }
-    if (directive == ".maxntid" || directive == ".reqntid") function.max_threads = u32(product);
+    std::array<u32, 3> values{1, 1, 1};
+    for (size_t k = 0; in_.peek().kind == Token::Kind::number || in_.is(",");)
+      if (!in_.take_if(",")) values[std::min<size_t>(k++, 2)] = u32(in_.expect_count());
+    if (directive == ".maxntid" || directive == ".reqntid")
+      function.max_threads = values[0] * values[1] * values[2];
+    if (directive == ".reqnctapercluster") function.cluster = values;
+    if (directive == ".maxnreg") function.max_registers = values[0];
+    if (directive == ".minnctapersm") function.min_blocks = values[0];
   }
   if (!in_.take_if(";")) {
     function.has_body = true;

@@ -1,5 +1,6 @@
 // The parser's output for PTX text. Names of registers, variables and labels are resolved, types are not.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -70,7 +71,8 @@ struct Function {
   u32 line = 0;
   bool is_entry = false;
   bool has_body = false;
-  u32 max_threads = 0;
+  u32 max_threads = 0, max_registers = 0, min_blocks = 0;
+  std::array<u32, 3> cluster{};
   std::vector<int> results, params;  // indices in `variables`
   std::vector<Variable> variables;
   std::vector<u8> register_bytes;  // 0 is a predicate

@@ -241,11 +241,13 @@ describe('cuLaunchKernelEx', () => {
   })
 
   test.each([
-    ['4:2x1x1', /clusters of one block, not of 2×1×1/],
-    ['2:1', /does not know the attribute 2/],
-  ])('rejects the attributes %s', (ATTRIBUTES, says) => {
+    ['4:2x1x1', 'INVALID_CLUSTER_SIZE', /a grid of 1×1×1 blocks, which clusters of 2×1×1 do not divide/],
+    ['4:3x3x1', 'INVALID_CLUSTER_SIZE', /clusters of 3×3×1 blocks; at most 8 are possible/],
+    ['4:0x0x0', 'INVALID_CLUSTER_SIZE', /a cluster of 0 blocks/],
+    ['2:1', 'NOT_SUPPORTED', /does not know the attribute 2/],
+  ])('rejects the attributes %s', (ATTRIBUTES, code, says) => {
     const { error, message } = card.run({ ...launch, env: { ...launch.env, ATTRIBUTES } })
-    expect(error).toBe('cuLaunchKernelEx: CUDA_ERROR_NOT_SUPPORTED')
+    expect(error).toBe(`cuLaunchKernelEx: CUDA_ERROR_${code}`)
     expect(message).toMatch(says)
   })
 })

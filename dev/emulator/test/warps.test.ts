@@ -18,15 +18,22 @@ const PRELUDE = `
 const STORE = '\n  st.global.u32 [%rd3], %r2;\n  ret;'
 
 /** %r2 of each thread after `body`; %r1 is the thread's number. `before` precedes the kernel. */
-function run(body: string, threads = 32, before = '', start: readonly number[] = []): number[] {
+function run(
+  body: string,
+  threads = 32,
+  before = '',
+  start: readonly number[] = [],
+  target = 'sm_80',
+): number[] {
   const out = new Uint32Array(threads)
   out.set(start)
-  const text = ptxOf(PRELUDE + body + STORE).replace('.visible', `${before}\n.visible`)
+  const text = ptxOf(PRELUDE + body + STORE, '.param .u64 out', target)
   const { status, message, buffers } = card.run({
-    ptx: text,
+    ptx: text.replace('.visible', `${before}\n.visible`),
     kernel: 'kernel',
     block: [threads],
     args: [{ buffer: out }],
+    env: { CAIRN_EMULATOR_CAPABILITY: target.slice(3) },
   })
   expect({ status, message }).toEqual({ status: 0, message: '' })
   return [...new Uint32Array(buffers[0]!)]
@@ -188,7 +195,7 @@ describe('memory', () => {
     expect(run(`${fill}movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r10;`)).toEqual(lanes.map(transposed))
     const back = `bar.warp.sync -1; stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r12], {%r10};
     bar.warp.sync -1; ld.shared.u32 %r2, [%r7];`
-    expect(run(fill + back)).toEqual(lanes.map(transposed))
+    expect(run(fill + back, 32, '', [], 'sm_90')).toEqual(lanes.map(transposed))
   })
 })
 
