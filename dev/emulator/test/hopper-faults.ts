@@ -141,6 +141,10 @@ const WRITTEN = [
 ] as const
 const drop = (lines: readonly string[]) => lines.map(line => [line, ''] as const)
 
+const ONLY_LAST = [
+  ['ld.shared::cluster.u32', 'setp.eq.u32 %p1, %r3, 1;\n@%p1 ld.shared::cluster.u32'],
+] as const
+
 export const CLUSTER_FAULTS: readonly Fault[] = [
   fault(
     'barrier between the write and the read of another block removed',
@@ -172,6 +176,20 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     'a block that ends before another has read its shared memory',
     exchange([...drop(READ), ['st.shared.u32 [%r6], 0;', '']]),
     /\(ld\.shared::cluster\.u32\).*(?:can end before this access|has ended)/,
+  ),
+  fault(
+    'a write after a read of the last block alone',
+    exchange([
+      ...ONLY_LAST,
+      ['st.shared.u32 [%r6], 0;', ''],
+      [READ[0], `st.shared.u32 [%r6], 0;\n${READ[0]}`],
+    ]),
+    /\(st\.shared\.u32\).*race: lane \d+ overwrites .* of the cluster's block 1 reads since/,
+  ),
+  fault(
+    'an end after a read of the last block alone',
+    exchange([...ONLY_LAST, ...drop(READ), ['st.shared.u32 [%r6], 0;', '']]),
+    /\(ld\.shared::cluster\.u32\) block [13],.*block 0 can end before this access to its shared memory/,
   ),
   fault(
     'a grid that the cluster does not divide',
