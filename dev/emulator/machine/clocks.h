@@ -1,7 +1,7 @@
 // What the warps of a cluster know of each other. Time is the number of synchronisations in the cluster.
-// Agents are the warps, numbered across its blocks, then the mbarriers, whose bulk copies write shared memory.
-// known(w, a) is the time up to which warp w has seen what agent a did; an access of a at time t is ordered
-// before one of w when known(w, a) > t. Threads are numbered as their warps: warp * 32 + lane.
+// Agents are the warps, numbered across its blocks, then the mbarriers, whose bulk copies write shared
+// memory. known(w, a) is the time up to which warp w has seen what agent a did; an access of a at time t is
+// ordered before one of w when known(w, a) > t. Threads are numbered as their warps: warp * 32 + lane.
 #pragma once
 #include <vector>
 

@@ -1,5 +1,5 @@
-// mbarriers of a block, which warps of its cluster use. Each counts the arrivals and bytes that its current phase still needs, and keeps the
-// accesses that they publish.
+// mbarriers of a block, which warps of its cluster use. Each counts the arrivals and bytes that its current
+// phase still needs, and keeps the accesses that they publish.
 #pragma once
 #include "shadow.h"
 

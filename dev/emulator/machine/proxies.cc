@@ -1,4 +1,5 @@
-// The part of the shadow that mbarriers and the asynchronous proxy need: which bytes bulk copies write and read.
+// The part of the shadow that mbarriers and the asynchronous proxy need: which bytes bulk copies write and
+// read.
 #include "block.h"
 
 namespace emulator {

@@ -1,14 +1,15 @@
 // cp.async.bulk: copies by the asynchronous proxy between global and shared memory, of bytes or of a tile of
 // a tensor, and the groups of stores. Each lane that runs one issues a copy of its own.
 #include "../machine/cluster.h"
+
 #include "bulk.h"
 
 namespace emulator {
 namespace {
 
 // Decoded from Instruction::detail. list: slots of the address in global memory or of the tensor map, of that
-// in shared memory, of the mbarrier, then of the size or the coordinates, then of the mask of a multicast. The
-// offsets of the first two are Instruction::offset and target.
+// in shared memory, of the mbarrier, then of the size or the coordinates, then of the mask of a multicast.
+// The offsets of the first two are Instruction::offset and target.
 struct BulkShape {
   i32 mbarrier_offset;
   u8 dimensions;  // 0 for a copy of bytes
