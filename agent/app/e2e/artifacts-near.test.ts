@@ -18,7 +18,11 @@ const lines = (count: number): string => Array.from({ length: count }, (_, at) =
 const scenario = {
   pace_ms: 0,
   rules: [
-    { when: { user: '^far' }, steps: [{ tool_calls: [chart('far')] }, { text: lines(80) }] },
+    // Lines before it, too: the page may draw the chat from its top before it scrolls to the end.
+    {
+      when: { user: '^far' },
+      steps: [{ text: lines(80), tool_calls: [chart('far')] }, { text: lines(80) }],
+    },
     { when: { user: '^near' }, steps: [{ tool_calls: [chart('near')] }, { text: lines(16) }] },
     { answer: { text: 'Charts' } },
   ],
