@@ -23,6 +23,7 @@ const FAULTS = [
   'security/damaged-store',
   'security/stepped-clock',
   'security/workspace-race',
+  'shutdown',
   'stopped-clock',
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
