@@ -25,10 +25,10 @@ struct BulkCopy {
   u32 swizzle = 0;  // bytes of its span, 0 for none
   std::vector<BulkPiece> pieces;
   u64 low = ~0ull, high = 0;  // of all pieces
-  // Of a load.
+  // These belong to a load.
   u32 mbarrier = 0;
   u64 phase = 0;
-  // Of a store.
+  // These belong to a store.
   u32 group = 0;
   bool is_read = false, is_written = false;  // its bytes in shared memory, and in global memory
   bool is_awaited = false;                   // its thread has waited for the read

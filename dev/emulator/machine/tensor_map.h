@@ -1,4 +1,4 @@
-// What this driver writes into the 128 bytes of a CUtensorMap.
+// A TensorMap is what this driver writes into the 128 bytes of a CUtensorMap.
 #pragma once
 #include "machine.h"
 

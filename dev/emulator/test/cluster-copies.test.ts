@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openCard, type Card, type Launch } from './card.ts'
-import { copying, expectBytes, faultLine, waitFor } from './copying.ts'
+import { MODES, copying, expectBytes, faultLine, waitFor } from './copying.ts'
 import { edit, type Edits } from './hopper-kernels.ts'
 
 let card: Card
@@ -9,13 +9,6 @@ beforeAll(async () => {
 })
 afterAll(() => card[Symbol.dispose]())
 
-const MODES = [
-  {},
-  { CAIRN_EMULATOR_COPIES: 'at-once' },
-  { CAIRN_EMULATOR_SEED: '1' },
-  { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '2' },
-  { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '3' },
-]
 const SYNC = 'barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;'
 
 /** %r10: this block, %r11: the other. %r12 to %r14: the other's tile, `full` and `empty`. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openCard, ptxOf, type Card, type Launch } from './card.ts'
-import { CAPABILITY, INIT, LOAD, copying, expectBytes, waitFor } from './copying.ts'
+import { CAPABILITY, INIT, LOAD, MODES, copying, expectBytes, waitFor } from './copying.ts'
 import { loadTile, storeTile, tileBytes, type Tensor } from './tensors.ts'
 
 let card: Card
@@ -8,14 +8,6 @@ beforeAll(async () => {
   card = await openCard()
 })
 afterAll(() => card[Symbol.dispose]())
-
-const MODES = [
-  {},
-  { CAIRN_EMULATOR_COPIES: 'at-once' },
-  { CAIRN_EMULATOR_SEED: '1' },
-  { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '2' },
-  { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '3' },
-]
 
 /** The words of the output of a launch of copy-faults.ts. */
 function words(launch: Launch, env: Record<string, string> = {}): number[] {

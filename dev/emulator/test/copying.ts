@@ -60,3 +60,12 @@ export const LOAD =
 export const waitFor = (parity: number, name = 'full', label = 'WAIT') =>
   `${label}: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [${name}], ${parity}; ` +
   `@!%p1 bra ${label};`
+
+/** Orders of warps and of copies in which a right kernel gives the same result. */
+export const MODES = [
+  {},
+  { CAIRN_EMULATOR_COPIES: 'at-once' },
+  { CAIRN_EMULATOR_SEED: '1' },
+  { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '2' },
+  { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '3' },
+]

@@ -4,8 +4,8 @@
 //   host MODULE KERNEL GRID BLOCK SHARED ARGUMENT…
 //
 // GRID and BLOCK are x,y,z. An argument is u32:N, u64:N, f32:N, or buffer:FILE, whose bytes go to the device
-// and come back; buffer:FILE@N is the address N bytes into it. memory:FILE is a buffer that is no argument of
-// the kernel. map:K/TYPE/SWIZZLE/SIZES/STRIDES/TILE is a tensor map of buffer K, with numbers of NVIDIA's
+// and come back; buffer:FILE@N passes the address of its byte N. memory:FILE is a buffer that is no argument
+// of the kernel. map:K/TYPE/SWIZZLE/SIZES/STRIDES/TILE is a tensor map of buffer K, with numbers of NVIDIA's
 // enumerations and lists such as 64x32; with /freed at its end the buffer is freed before the launch. With
 // GRAPH=N the launch is captured once and played N times. ATTRIBUTES=4:2x1x1,6:1 launches with attributes of
 // these numbers. The exit status is the driver's first error.

@@ -102,8 +102,8 @@ export type Changed = {
   isLate?: true
 }
 /**
- * What a page of the log changed. `last`: the last event read so far. `atEnd`: nothing more was in the log
- * when it was read.
+ * A page holds what its events changed. `last` is the last event read so far, and `atEnd` says that the log
+ * had no more events when it was read.
  */
 export type Page = { changed: readonly Changed[]; last: EventId; atEnd: boolean; isOver: boolean }
 
