@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, ConnectionError } from '@cairn/client'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { rounds as roundsOf } from '@cairn/protocol/test/sample'
 import { expect, onTestFinished, test } from 'vitest'
 import { fourCommands } from './four-commands.ts'
 import { type Observed, judge } from './history.ts'
@@ -26,7 +27,10 @@ const SCENARIO = fourCommands(10)
 
 /** The server and its runner die. A database keeps running and keeps their leases until they expire. */
 const STORES = {
-  'the embedded store': { usual: 30, place: () => Promise.resolve(makePlace({ scenario: SCENARIO })) },
+  'the embedded store': {
+    usual: roundsOf(15, 30),
+    place: () => Promise.resolve(makePlace({ scenario: SCENARIO })),
+  },
   Postgres: {
     usual: 6,
     place: async () => {

@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildOnce, defaultCacheDir } from '@cairn-tune/native/build-once'
@@ -40,7 +40,33 @@ export type BuildOptions = { cacheDir?: string; compiler?: string; log?: (line: 
 export const buildEmulator = (options: BuildOptions = {}): Promise<string> =>
   build(LIBRARY, 'the GPU emulator', folders, options)
 
-/** The same for NCCL's library, with which emulated cards of several processes exchange bytes. */
+/** Variables of the emulated card, as CAIRN_EMULATOR_CAPABILITY. */
+export type Settings = Readonly<Record<`CAIRN_EMULATOR_${string}`, string>>
+
+/**
+ * The environment in which an engine finds an emulated card with these settings. A process reads the settings
+ * once for each file of the driver, so every combination has a copy of the file.
+ */
+export async function emulatorEnv(
+  settings: Settings,
+  options: BuildOptions = {},
+): Promise<Settings & { CAIRN_TUNE_CUDA_DRIVER: string }> {
+  const { cacheDir = defaultCacheDir(), log = () => undefined } = options
+  const library = await buildEmulator(options)
+  const key = createHash('sha256')
+    .update(JSON.stringify(Object.entries(settings).toSorted()))
+    .digest('hex')
+  const path = join(dirname(library), `${key.slice(0, 12)}-${LIBRARY}`)
+  const make = (): Promise<void> => {
+    // A link would be the same file to the loader.
+    copyFileSync(library, `${path}.part`)
+    renameSync(`${path}.part`, path)
+    return Promise.resolve()
+  }
+  return { ...settings, CAIRN_TUNE_CUDA_DRIVER: await buildOnce({ path, cacheDir, log, make }) }
+}
+
+/** Builds NCCL's library, with which emulated cards of several processes exchange bytes. */
 export const buildEmulatedNccl = (options: BuildOptions = {}): Promise<string> =>
   build('libnccl.so.2', 'the emulated NCCL', ['nccl', '../../tune/native/collectives'], options)
 

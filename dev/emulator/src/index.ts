@@ -6,4 +6,4 @@
  * block    warps that share memory and barriers
  * fault    something that a card would do wrong, silently or not
  */
-export { buildEmulatedNccl, buildEmulator, type BuildOptions } from './build.ts'
+export { buildEmulatedNccl, buildEmulator, emulatorEnv, type BuildOptions, type Settings } from './build.ts'

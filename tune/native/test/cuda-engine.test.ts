@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { buildEmulator } from '@cairn-tune/emulator'
+import { buildEmulator, emulatorEnv } from '@cairn-tune/emulator'
 import { OP_NAMES } from '@cairn-tune/ops'
 import { listCardOps, listCards } from '../src/cards.ts'
 import { createCudaEngine, type CudaEngine } from '../src/cuda-engine.ts'
@@ -115,6 +115,16 @@ test('rejects buffers that are too small and buffers of a closed engine', async 
 test('without a driver the error says so', async () => {
   vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', '/no/such/libcuda.so.1')
   await expect(listCards()).rejects.toThrow('no CUDA driver found: /no/such/libcuda.so.1')
+})
+
+test('one process can use emulated cards of several settings', async () => {
+  const capabilities: number[] = []
+  for (const capability of ['90', '89']) {
+    const env = await emulatorEnv({ CAIRN_EMULATOR_CAPABILITY: capability })
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    capabilities.push(...(await listCards()).map(card => card.capability))
+  }
+  expect(capabilities).toEqual([90, 89])
 })
 
 test('looks for nvcc in CUDA_HOME, on the PATH and in the default folder', () => {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { buildEmulator } from '@cairn-tune/emulator'
+import { emulatorEnv } from '@cairn-tune/emulator'
 import { OP_NAMES } from '@cairn-tune/ops'
 import { createCudaEngine, type CudaEngine } from '../src/cuda-engine.ts'
 import { FLAT_VERSION, type BoundRun, type DeviceBuffer, type FlatProgram } from '../src/engine.ts'
@@ -16,8 +16,8 @@ const folder = mkdtempSync(join(tmpdir(), 'cairn-queue-'))
 
 let engine: CudaEngine
 beforeAll(async () => {
-  vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
-  vi.stubEnv('CAIRN_EMULATOR_STREAMS', 'late')
+  const env = await emulatorEnv({ CAIRN_EMULATOR_STREAMS: 'late' })
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   vi.stubEnv('CUDA_HOME', makeToolkit(folder))
   engine = await createCudaEngine()
 }, 600_000)

@@ -1,10 +1,10 @@
 /**
  * Every case of every op on the emulated card: values against the oracle and bytes against the processor's,
- * as `npm run dev -- interop:cuda` does on a card. The order in which the card runs warps and completes
- * copies is fixed for a process, so each order has its own test file.
+ * as `npm run dev -- interop:cuda` does on a card. Each order in which the card runs warps and completes copies
+ * has its own test file.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { buildEmulator } from '@cairn-tune/emulator'
+import { buildEmulator, emulatorEnv, type Settings } from '@cairn-tune/emulator'
 import {
   createCudaEngine,
   createEngine,
@@ -20,7 +20,7 @@ import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
 type Case = (typeof CASES)[number] | (typeof BYTE_CASES)[number]
 /** Which cases run; `order` is the emulator's variables. */
 type Options = {
-  order: Record<string, string>
+  order: Settings
   sampleOf: <C extends Case>(cases: readonly C[]) => readonly C[]
 }
 
@@ -38,8 +38,7 @@ function interpretKernels({ order, sampleOf }: Options): void {
   let engine: CudaEngine
   let cpu: Engine
   beforeAll(async () => {
-    vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
-    for (const [name, value] of Object.entries(order)) vi.stubEnv(name, value)
+    for (const [name, value] of Object.entries(await emulatorEnv(order))) vi.stubEnv(name, value)
     engine = await createCudaEngine()
     cpu = await createEngine({ threads: 1 })
   }, 600_000)

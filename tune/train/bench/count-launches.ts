@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildEmulator } from '@cairn-tune/emulator'
+import { emulatorEnv } from '@cairn-tune/emulator'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { makeToolkit } from '@cairn-tune/native/test/fake-toolkit'
 import { byteLength } from '@cairn-tune/ops'
@@ -20,8 +20,7 @@ export async function createCountingEngine(): Promise<CudaEngine> {
   const given = { ...process.env }
   try {
     Object.assign(process.env, {
-      CAIRN_TUNE_CUDA_DRIVER: await buildEmulator(),
-      CAIRN_EMULATOR_CAPABILITY: '90',
+      ...(await emulatorEnv({ CAIRN_EMULATOR_CAPABILITY: '90' })),
       CUDA_HOME: makeToolkit(folder),
     })
     return await createCudaEngine()

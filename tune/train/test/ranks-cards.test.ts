@@ -1,6 +1,6 @@
 /** Data parallel training on cards, which are emulated here. */
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
-import { buildEmulatedNccl, buildEmulator } from '@cairn-tune/emulator'
+import { buildEmulatedNccl, emulatorEnv } from '@cairn-tune/emulator'
 import { findNvcc, nvccCandidates } from '@cairn-tune/native'
 import { adapterOf, withRanks } from './rank-runs.ts'
 import { createBench, losses, textsOf } from './run.ts'
@@ -13,8 +13,8 @@ const dataset = bench.writeTexts('texts', textsOf(32, 30))
 describe.skipIf(findNvcc(nvccCandidates(process.env)) === undefined)('on emulated cards', () => {
   /** Two micro-batches of each of two ranks, so that sums of two rounds are added. */
   const onCards = async (ranks: number, nccl?: string) => {
-    vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
-    vi.stubEnv('CAIRN_EMULATOR_CARDS', '2')
+    const env = await emulatorEnv({ CAIRN_EMULATOR_CARDS: '2' })
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     vi.stubEnv('CAIRN_TUNE_NCCL', nccl)
     const notes: string[] = []
     const given = withRanks(ranks, {
