@@ -14,6 +14,12 @@ const FAULTS = [
   'sandbox-memory',
   'channels-burst',
   'channels-takeover',
+  'compat-a2a-cuts',
+  'compat-ag-ui-cuts',
+  'compat-cuts',
+  'compat-managed-agents-cuts',
+  'compat-mcp-kill',
+  'compat-openai-cuts',
   'crash',
   'disk-full',
   'hostile-network',
@@ -29,22 +35,35 @@ const FAULTS = [
 
 /** Of the same kind, in packages: outages, damaged files, deaths at every write, floods. */
 const FAULTS_OF_PACKAGES = [
+  'agent/api/test/large-records.test.ts',
   'agent/api/test/security/login-flood.test.ts',
+  'agent/api/test/security/stepped-clock.test.ts',
+  'agent/api/test/slow-readers.test.ts',
+  'agent/channels/test/proofs/burst.test.ts',
   'agent/channels/test/proofs/kills.test.ts',
   'agent/channels/test/proofs/leak-markers.test.ts',
+  'agent/harness/test/coordination/kill-trees.test.ts',
+  'agent/harness/test/security/model-servers.test.ts',
+  'agent/harness/test/simulation/more-seeds.test.ts',
   'agent/log/test/durability.test.ts',
   'agent/log/test/postgres-outage.test.ts',
   'agent/log/test/security/damage.test.ts',
   'agent/log/test/torn-wal.test.ts',
   'tune/train/test/experts-lost.test.ts',
+  'tune/train/test/ranks-lost.test.ts',
 ]
 
-/** Long walks through the whole page: `CAIRN_TESTS=all npm test`. */
+/** Long walks through the whole page: `npm run test:tours`. */
 const TOURS = [
   'axe-tour',
+  'code',
+  'demo-tour',
   'keyboard-tour',
   'layout-tour',
+  'many-pages',
+  'notifications-page',
   'page-frame',
+  'pwa',
   'security/no-sandbox-tour',
   'spoken-tour',
   'state-walks',

@@ -25,7 +25,12 @@ export const SUITES = {
   },
   faults: {
     unaffected: path =>
-      under('tune/', 'docs/', 'dev/', 'examples/', 'deploy/', 'agent/web/')(path) ||
+      under('docs/', 'dev/', 'examples/', 'deploy/', 'agent/web/', 'tune/cli/', 'tune/serve/')(path) ||
+      /^(agent|tune)\/[^/]+\/(src|test)\/.*\.test\.tsx?$/.test(path),
+  },
+  tours: {
+    unaffected: path =>
+      under('tune/', 'docs/', 'dev/', 'examples/', 'deploy/')(path) ||
       /^agent\/[^/]+\/(src|test)\/.*\.test\.tsx?$/.test(path),
   },
   cuda: {
@@ -39,6 +44,7 @@ export const SUITES = {
           'dev/emulator/',
           'tune/program/',
           'tune/ops/',
+          'tune/train/',
         )(path)),
   },
 }

@@ -38,7 +38,7 @@ function compareWithProcessor(): void {
     600_000,
   )
 
-  test.each(everyNth(2, PREFERENCES))(
+  test.each(everyNth(4, PREFERENCES))(
     'two steps of %o',
     async settings => {
       const dataset = join(benches.cpu.directory, `${settings.method}.jsonl`)

@@ -54,7 +54,7 @@ test.each([
 
 test('leaves out what is nested too deep', () => {
   expect(text(`${'<div>'.repeat(200)}in${'</div>'.repeat(200)}`)).toBe('in')
-  expect(text(`${'<div>'.repeat(100_000)}in`)).toBe('…')
+  expect(text(`${'<div>'.repeat(20_000)}in`)).toBe('…')
 })
 
 /** Processor time of this thread in milliseconds, the minimum of three tries. */

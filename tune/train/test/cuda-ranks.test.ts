@@ -2,6 +2,7 @@
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { buildEmulatedNccl, emulatorEnv } from '@cairn-tune/emulator'
 import { findNvcc, nvccCandidates } from '@cairn-tune/native'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { adapterOf, withRanks } from './rank-runs.ts'
 import { createBench, losses, textsOf } from './run.ts'
 
@@ -10,7 +11,7 @@ afterAll(bench.remove)
 afterEach(() => vi.unstubAllEnvs())
 const dataset = bench.writeTexts('texts', textsOf(32, 30))
 
-describe.skipIf(findNvcc(nvccCandidates(process.env)) === undefined)('on emulated cards', () => {
+describe.skipIf(findNvcc(nvccCandidates(process.env)) === undefined)('on emulated cards', async () => {
   /** Two micro-batches of each of two ranks, so that sums of two rounds are added. */
   const onCards = async (ranks: number, nccl?: string) => {
     const env = await emulatorEnv({ CAIRN_EMULATOR_CARDS: '2' })
@@ -28,16 +29,21 @@ describe.skipIf(findNvcc(nvccCandidates(process.env)) === undefined)('on emulate
     return { notes, result: await bench.run(given, { onNote: line => notes.push(line) }) }
   }
 
-  test('2 cards have the bits of one, by NCCL or without it, and a missing library is named', async () => {
-    const [one, without] = [await onCards(1), await onCards(2, '/nowhere/libnccl.so.2')]
-    const byNccl = await onCards(2, await buildEmulatedNccl())
-    expect(without.notes.join()).toMatch(
-      /gradients pass through the memory of the host: NCCL was not found \(.*\); install libnccl2, or name/,
-    )
-    expect(byNccl.notes.join()).not.toContain('gradients pass')
-    for (const { result } of [without, byNccl]) {
-      expect(losses(result)).toEqual(losses(one.result))
-      expect(adapterOf(result).equals(adapterOf(one.result))).toBe(true)
-    }
+  // `npm test` runs one of the two, `npm run test:cuda` both.
+  test.each(
+    everyNth(2, [
+      { way: 'by NCCL', nccl: await buildEmulatedNccl(), note: undefined },
+      {
+        way: 'without NCCL, which is named as missing',
+        nccl: '/nowhere/libnccl.so.2',
+        note: /gradients pass through the memory of the host: NCCL was not found \(.*\); install libnccl2, or name/,
+      },
+    ]),
+  )('2 cards have the bits of one $way', async ({ nccl, note }) => {
+    const [one, two] = [await onCards(1), await onCards(2, nccl)]
+    if (note === undefined) expect(two.notes.join()).not.toContain('gradients pass')
+    else expect(two.notes.join()).toMatch(note)
+    expect(losses(two.result)).toEqual(losses(one.result))
+    expect(adapterOf(two.result).equals(adapterOf(one.result))).toBe(true)
   })
 })
