@@ -1,7 +1,7 @@
 /**
  * Every case of every op on the emulated card: values against the oracle and bytes against the processor's,
- * as `npm run dev -- interop:cuda` does on a card. Each order in which the card runs warps and completes copies
- * has its own test file.
+ * as `npm run dev -- interop:cuda` does on a card. Each order in which the card runs warps and completes
+ * copies has its own test file.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { buildEmulator, emulatorEnv, type Settings } from '@cairn-tune/emulator'
