@@ -53,20 +53,34 @@ const FAULTS_OF_PACKAGES = [
   'tune/train/test/ranks-lost.test.ts',
 ]
 
-/** Long walks through the whole page: `npm run test:tours`. */
+/** Long walks through the whole page, and pages beside the chat: `npm run test:tours`. */
 const TOURS = [
+  'archive',
   'axe-tour',
+  'channels-page',
   'code',
+  'code-repos',
   'demo-tour',
+  'examples-pages',
   'keyboard-tour',
   'layout-tour',
+  'linked-accounts',
   'many-pages',
   'notifications-page',
+  'page-findings',
   'page-frame',
   'pwa',
+  'research-page',
+  'schedules-page',
   'security/no-sandbox-tour',
+  'server-crash-page',
+  'session-state',
+  'share-and-fork',
   'spoken-tour',
   'state-walks',
+  'tasks-page',
+  'website',
+  'website-files',
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
 export type TestGroups = Record<'e2e' | 'pages' | 'faults' | 'tours', string[]>
