@@ -57,6 +57,9 @@ export type CudaEngine = Engine & {
 type CardBuffer = { handle: Handle<'card buffer'>; byteLength: number }
 
 /** `cuda:0 NVIDIA H100 (9.0)`. The text of an emulated card says that its speed means nothing. */
+/** The times of programs that were not timed. */
+const UNTIMED = new Float64Array()
+
 const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): string =>
   `cuda:${ordinal} ${name} (${Math.floor(capability / 10)}.${capability % 10})` +
   (isEmulated ? ', emulated (no speed)' : '')
@@ -161,7 +164,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     })
     // The closure keeps the runs alive, and they their buffers.
     await finish(
-      done => addon.runQueue(engine, runs, done as never),
+      done => addon.runQueue(engine, runs, (error, isCancelled) => done(error, isCancelled, UNTIMED)),
       signal,
       () => `${queue.length} programs`,
     )
