@@ -33,7 +33,7 @@ const FAULTS = [
   'stopped-clock',
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
-/** Of the same kind, in packages: outages, damaged files, deaths at every write, floods. */
+/** Of the same kind, in packages: outages, damaged files, deaths at every write, floods, hostile messages. */
 const FAULTS_OF_PACKAGES = [
   'agent/api/test/large-records.test.ts',
   'agent/api/test/security/login-flood.test.ts',
@@ -42,9 +42,12 @@ const FAULTS_OF_PACKAGES = [
   'agent/channels/test/proofs/burst.test.ts',
   'agent/channels/test/proofs/kills.test.ts',
   'agent/channels/test/proofs/leak-markers.test.ts',
+  'agent/channels/test/security/parsers.test.ts',
+  'agent/channels/test/security/platforms.test.ts',
   'agent/harness/test/coordination/kill-trees.test.ts',
   'agent/harness/test/security/model-servers.test.ts',
   'agent/harness/test/simulation/more-seeds.test.ts',
+  'agent/harness/test/simulation/replay.test.ts',
   'agent/log/test/durability.test.ts',
   'agent/log/test/postgres-outage.test.ts',
   'agent/log/test/security/damage.test.ts',
@@ -83,16 +86,20 @@ const TOURS = [
   'website-files',
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
+/** The browser of a session. */
+const TOURS_OF_PACKAGES = ['agent/harness/test/browser/browser.test.ts']
+
 export type TestGroups = Record<'e2e' | 'pages' | 'faults' | 'tours', string[]>
 
 /** Every end-to-end test file, in exactly one group. */
 export function testGroups(folder: string = root): TestGroups {
   const files = globSync('{agent/app,tune/cli,tooling}/e2e/**/*.test.ts', { cwd: folder }).toSorted()
   const faults = [...FAULTS, ...FAULTS_OF_PACKAGES]
-  const named = new Set([...faults, ...TOURS])
+  const tours = [...TOURS, ...TOURS_OF_PACKAGES]
+  const named = new Set([...faults, ...tours])
   const pages = files.filter(file => !named.has(file) && reachesBrowser(file, folder))
   const known = new Set([...named, ...pages])
-  return { e2e: files.filter(file => !known.has(file)), pages, faults, tours: TOURS }
+  return { e2e: files.filter(file => !known.has(file)), pages, faults, tours }
 }
 
 /** Follows relative imports; those of types alone load nothing. */
