@@ -37,8 +37,8 @@ const settings = (ranks: number, more: Settings): Settings =>
   })
 
 /**
- * Every third one, from each of the first three, ends with a loss after two checkpoints. `later`, drawn: within
- * a step a rank computes, sends rows, or waits for those of another.
+ * Every third one, from each of the first three, ends with a loss after two checkpoints. `later`, drawn:
+ * within a step a rank computes, sends rows, or waits for those of another.
  */
 const KILLS: readonly Blow[] = [
   { rank: 1, when: 3, later: 0.37 },
