@@ -14,7 +14,7 @@ export type Compiled = {
   spill_stores: number
   spill_loads: number
   stack: number
-  /** Warnings C7508 to C7510: products of warpgroups that run one after the other. */
+  /** Warnings that products of warpgroups run one after the other. Their numbers differ between versions. */
   serialized: number
 }
 
@@ -22,7 +22,7 @@ const ENTRY = /Compiling entry function '(\w+)'/
 const PROPERTIES = /Function properties for (\w+)/
 const FRAME = /(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/
 const REGISTERS = /Used (\d+) registers/
-const SERIALIZED = /\(C75(?:08|09|10)\)/
+const SERIALIZED = /\(C75\d\d\).*are serialized/
 
 /** Reads the messages of one compilation. A warning counts for the kernel that it names, or for all. */
 export function parsePtxas(text: string): Record<string, Compiled> {

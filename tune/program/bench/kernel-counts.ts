@@ -128,7 +128,7 @@ const TITLES: Record<string, string> = {
   spill_stores: 'bytes of spill stores',
   spill_loads: 'bytes of spill loads',
   stack: 'bytes of stack frame',
-  serialized: 'warnings of serialized products (C7508 to C7510)',
+  serialized: 'warnings of serialized products',
 }
 
 type Row = { title: string; counts: Record<string, number> }
