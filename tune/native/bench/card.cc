@@ -63,7 +63,7 @@ void attention_row(Bench& b, int64_t tokens, int heads, int kv, int width, bool 
   const Tensor y = b.empty(Dtype::bf16, tokens, heads * width), lse = b.empty(Dtype::f32, heads, tokens),
                dq = b.empty(Dtype::bf16, tokens, heads * width),
                dk = b.empty(Dtype::bf16, tokens, kv * width), dv = b.empty(Dtype::bf16, tokens, kv * width);
-  const std::vector<double> attrs{double(heads), double(kv), 1 / std::sqrt(double(width)), 0};
+  const std::vector<double> attrs{double(heads), double(kv), 1 / std::sqrt(double(width)), 0, 0};
   const double there = b.time([&] { b.run(attention, {&q, &k, &v, &ends}, {&y, &lse}, attrs); }),
                back = b.time([&] {
                  b.run(attention_grad, {&dy, &q, &k, &v, &y, &lse, &ends}, {&dq, &dk, &dv}, attrs);
@@ -101,7 +101,7 @@ int main(int count, char** arguments) {
   try {
     if (count < 2) throw std::runtime_error("give the folder of compiled kernels");
     const Driver& driver = driver_at("libcuda.so.1");
-    Card card(driver, 0, arguments[1], false);
+    Card card(driver, 0, arguments[1], false, false);
     Bench b(card);
     std::printf("%s, compute capability %d\n", card.info.name.c_str(), card.info.capability);
     for (int form = 0; form < 3; form++) {
