@@ -1,5 +1,6 @@
 #include "card.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -38,6 +39,13 @@ namespace {
 DeviceInfo info_of(const Driver& driver, int ordinal, bool is_row_invariant) {
   DeviceInfo info = describe_card(driver, ordinal);
   info.is_row_invariant = is_row_invariant;
+  const char* const kernels = std::getenv("CAIRN_TUNE_KERNELS");
+  if (kernels && *kernels) {
+    if (std::string(kernels) != "classic")
+      throw std::runtime_error(
+          "Invalid CAIRN_TUNE_KERNELS \"" + std::string(kernels) + "\": must be classic or unset");
+    info.is_classic = true;
+  }
   return info;
 }
 

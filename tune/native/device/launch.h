@@ -21,7 +21,8 @@
 // - `extern "C" __global__ void name(const __grid_constant__ Params p)`; Params is one struct of plain data
 //   in cuda/<module>.h, which the launcher includes too. Pointers in it are typed and are device addresses.
 // - No headers except the compiler's own, cuda/*.h, core/{codecs,philox,layout}.h and generated/ops.h. Every
-//   PTX instruction is in cuda/warp.h, once. No library, no cooperative groups, no printf, no device malloc.
+//   PTX instruction is in cuda/warp.h or cuda/heads_groups.h, once. No library, no cooperative groups, no
+//   printf, no device malloc.
 // - Sums have an order that depends on shapes alone. No atomics on floats; f64 where the CPU has f64. Codecs,
 //   roundings and Philox are those of core/, bit for bit.
 // - A kernel reports invalid data (an id outside a table) with `report(p.fault, p.fault_code)` of cuda/warp.h
@@ -52,6 +53,8 @@ struct DeviceInfo {
   bool is_emulated = false;
   // Whether each row of a product has the same bits whatever the other rows are.
   bool is_row_invariant = false;
+  // Whether launchers choose only kernels that have run on a card: CAIRN_TUNE_KERNELS=classic.
+  bool is_classic = false;
 };
 
 struct Grid {

@@ -328,6 +328,16 @@ function* scales(dtype: Dtype): Generator<Case> {
   }
 }
 
+/**
+ * Several tiles of each width, and documents that end inside them, in tiles of one row and of more. Only for
+ * tensor cores, because attention without them is slow on the emulated card.
+ */
+const LONG_ATTENTIONS = [
+  [[0, 1, 200, 391], 4, 2, 128, 0, false],
+  [[0, 130, 391], 2, 1, 64, 0, false],
+  [[0, 60, 391], 2, 1, 96, 100, false],
+] as const
+
 function* attentions(dtype: Dtype): Generator<Case> {
   for (const [ends, heads, kvHeads, width, window, hasSinks, softcap = 0] of [
     [[0, 33], 2, 1, 16, 0, false],
@@ -341,6 +351,7 @@ function* attentions(dtype: Dtype): Generator<Case> {
     [[0, 150], 2, 1, 64, 0, true],
     [[0, 1, 1, 131, 200], 4, 2, 20, 0, false, 1.5],
     [[0, 7, 300], 2, 1, 64, 70, false, 3],
+    ...(dtype === 'bf16' ? LONG_ATTENTIONS : []),
   ] as const) {
     const tokens = ends.at(-1) ?? 0
     const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, window, softcap }

@@ -1,5 +1,6 @@
 // attention, attention_grad, sinks_grad: on tensor cores if heads are bf16, consist of whole chunks of 16
-// bytes and have at most 128 numbers, and scores are not capped; otherwise in f32.
+// bytes and have at most 128 numbers, and scores are not capped; otherwise in f32. The gradient has kernels
+// for warpgroups too, which do all that those of smaller tiles do.
 #include "../../cuda/attention.h"
 
 #include <stdexcept>
@@ -11,6 +12,8 @@ namespace cairn::device {
 namespace {
 
 constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMaxWidth = 256, kDeltaSlot = 0;
+// Of the kernels for warpgroups.
+constexpr int kGroupRows = 128, kGroupThreads = 256, kStepRows = 64, kBuffers = 3;
 
 // Checked sizes of both variants.
 cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_seqlens, int32_t heads,
@@ -39,8 +42,8 @@ bool is_for_tiles(const cuda::Attention& p) {
 }
 
 // Maximum tiles of documents' rows: each tile that is not full ends a document.
-int64_t max_tiles(const cuda::Attention& p) {
-  return std::min<int64_t>(p.tokens, p.tokens / kRows + p.documents);
+int64_t max_tiles(const cuda::Attention& p, int rows) {
+  return std::min<int64_t>(p.tokens, p.tokens / rows + p.documents);
 }
 
 int padded_width(const cuda::Attention& p) { return p.width <= 64 ? 64 : 128; }
@@ -69,7 +72,7 @@ void attention(DeviceCall& call) {
   p.lse = data_of<float>(call.out[attention_out::lse]);
   if (sinks) p.sinks = sinks->data, p.sinks_dtype = sinks->dtype;
   if (!is_for_tiles(p)) return launch_plain(call, "attention_plain", p, p.heads);
-  call.launch("attention", name_of("attention", p).c_str(), {p.heads, max_tiles(p)}, kThreads, p,
+  call.launch("attention", name_of("attention", p).c_str(), {p.heads, max_tiles(p, kRows)}, kThreads, p,
       3 * kRows * padded_width(p) * 2);
 }
 
@@ -95,9 +98,19 @@ void attention_grad(DeviceCall& call) {
     return launch_plain(call, "attention_dkv_plain", p, p.kv_heads);
   }
   const int row = padded_width(p) * 2;
-  call.launch("attention_grad", name_of("attention_dq", p).c_str(), {p.heads, max_tiles(p)}, kThreads, p,
+  if (call.device().capability == 90 && !call.device().is_classic) {
+    const int shared = (2 * kGroupRows + kBuffers * 2 * kStepRows) * row;
+    const int64_t tiles = max_tiles(p, kGroupRows);
+    call.launch("attention_grad_wgmma", name_of("attention_dq_wgmma", p).c_str(), {p.heads, tiles},
+        kGroupThreads, p, shared);
+    call.launch("attention_grad_wgmma", name_of("attention_dkv_wgmma", p).c_str(), {p.kv_heads, tiles},
+        kGroupThreads, p, shared + kBuffers * 2 * kStepRows * 4);
+    return;
+  }
+  const int64_t tiles = max_tiles(p, kRows);
+  call.launch("attention_grad", name_of("attention_dq", p).c_str(), {p.heads, tiles}, kThreads, p,
       6 * kRows * row);
-  call.launch("attention_grad", name_of("attention_dkv", p).c_str(), {p.kv_heads, max_tiles(p)}, kThreads, p,
+  call.launch("attention_grad", name_of("attention_dkv", p).c_str(), {p.kv_heads, tiles}, kThreads, p,
       2 * kRows * row + 2 * kQueries * (2 * row + 8));
 }
 
