@@ -143,36 +143,69 @@ __device__ inline uint64_t matrix_of(uint32_t at, int next_rows, int next_panel)
          uint64_t(1) << 62;
 }
 
-// d (64, 128) += a (64, 16) · b (16, 128) of bf16. Each warp has 16 rows of d, with fragments of eight
-// columns as in multiply_add. An operand is "across" if its rows in shared memory run across k.
+// The 64 sums of a thread in a product of 64×128, as names and operands of PTX. Each warp has 16 rows of
+// them, with fragments of eight columns as in multiply_add.
+#define CAIRN_SUM_NAMES                                                                                      \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                  \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                         \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                         \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+#define CAIRN_SUMS(mode, d)                                                                                  \
+  mode(d[0][0]), mode(d[0][1]), mode(d[0][2]), mode(d[0][3]), mode(d[1][0]),                                 \
+  mode(d[1][1]), mode(d[1][2]), mode(d[1][3]), mode(d[2][0]), mode(d[2][1]),                                 \
+  mode(d[2][2]), mode(d[2][3]), mode(d[3][0]), mode(d[3][1]), mode(d[3][2]),                                 \
+  mode(d[3][3]), mode(d[4][0]), mode(d[4][1]), mode(d[4][2]), mode(d[4][3]),                                 \
+  mode(d[5][0]), mode(d[5][1]), mode(d[5][2]), mode(d[5][3]), mode(d[6][0]),                                 \
+  mode(d[6][1]), mode(d[6][2]), mode(d[6][3]), mode(d[7][0]), mode(d[7][1]),                                 \
+  mode(d[7][2]), mode(d[7][3]), mode(d[8][0]), mode(d[8][1]), mode(d[8][2]),                                 \
+  mode(d[8][3]), mode(d[9][0]), mode(d[9][1]), mode(d[9][2]), mode(d[9][3]),                                 \
+  mode(d[10][0]), mode(d[10][1]), mode(d[10][2]), mode(d[10][3]), mode(d[11][0]),                            \
+  mode(d[11][1]), mode(d[11][2]), mode(d[11][3]), mode(d[12][0]), mode(d[12][1]),                            \
+  mode(d[12][2]), mode(d[12][3]), mode(d[13][0]), mode(d[13][1]), mode(d[13][2]),                            \
+  mode(d[13][3]), mode(d[14][0]), mode(d[14][1]), mode(d[14][2]), mode(d[14][3]),                            \
+  mode(d[15][0]), mode(d[15][1]), mode(d[15][2]), mode(d[15][3])
+
+// d (64, 128) += a (64, 16) · b (16, 128) of bf16. An operand is "across" if its rows in shared memory run
+// across k.
 template <bool a_across, bool b_across>
 __device__ inline void multiply_add_group(float (&d)[16][4], uint64_t a, uint64_t b) {
-  asm volatile(
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, 1, 1, 1, %66, %67;"
-      :
-        "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]),
-        "+f"(d[1][0]), "+f"(d[1][1]), "+f"(d[1][2]), "+f"(d[1][3]),
-        "+f"(d[2][0]), "+f"(d[2][1]), "+f"(d[2][2]), "+f"(d[2][3]),
-        "+f"(d[3][0]), "+f"(d[3][1]), "+f"(d[3][2]), "+f"(d[3][3]),
-        "+f"(d[4][0]), "+f"(d[4][1]), "+f"(d[4][2]), "+f"(d[4][3]),
-        "+f"(d[5][0]), "+f"(d[5][1]), "+f"(d[5][2]), "+f"(d[5][3]),
-        "+f"(d[6][0]), "+f"(d[6][1]), "+f"(d[6][2]), "+f"(d[6][3]),
-        "+f"(d[7][0]), "+f"(d[7][1]), "+f"(d[7][2]), "+f"(d[7][3]),
-        "+f"(d[8][0]), "+f"(d[8][1]), "+f"(d[8][2]), "+f"(d[8][3]),
-        "+f"(d[9][0]), "+f"(d[9][1]), "+f"(d[9][2]), "+f"(d[9][3]),
-        "+f"(d[10][0]), "+f"(d[10][1]), "+f"(d[10][2]), "+f"(d[10][3]),
-        "+f"(d[11][0]), "+f"(d[11][1]), "+f"(d[11][2]), "+f"(d[11][3]),
-        "+f"(d[12][0]), "+f"(d[12][1]), "+f"(d[12][2]), "+f"(d[12][3]),
-        "+f"(d[13][0]), "+f"(d[13][1]), "+f"(d[13][2]), "+f"(d[13][3]),
-        "+f"(d[14][0]), "+f"(d[14][1]), "+f"(d[14][2]), "+f"(d[14][3]),
-        "+f"(d[15][0]), "+f"(d[15][1]), "+f"(d[15][2]), "+f"(d[15][3])
-      : "l"(a), "l"(b), "n"(int(a_across)), "n"(int(b_across)));
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " CAIRN_SUM_NAMES
+               "%64, %65, 1, 1, 1, %66, %67;"
+               : CAIRN_SUMS("+f", d)
+               : "l"(a), "l"(b), "n"(int(a_across)), "n"(int(b_across)));
 }
+// The same without the previous d.
+template <bool a_across, bool b_across>
+__device__ inline void multiply_group(float (&d)[16][4], uint64_t a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " CAIRN_SUM_NAMES
+               "%64, %65, 0, 1, 1, %66, %67;"
+               : CAIRN_SUMS("=f", d)
+               : "l"(a), "l"(b), "n"(int(a_across)), "n"(int(b_across)));
+}
+
+#define CAIRN_MULTIPLY_CODES(formats, adds, mode)                                                            \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.f32." formats " " CAIRN_SUM_NAMES                    \
+               "%64, %65, " adds ", 1, 1;"                                                                   \
+               : CAIRN_SUMS(mode, d)                                                                         \
+               : "l"(a), "l"(b))
+
+// d (64, 128) += a (64, 32) · b (32, 128) of fp8 codes, both along k. b is E4M3, and so is a unless it is a
+// gradient, which is E5M2.
+template <bool is_gradient>
+__device__ inline void multiply_add_codes(float (&d)[16][4], uint64_t a, uint64_t b) {
+  if (is_gradient) CAIRN_MULTIPLY_CODES("e5m2.e4m3", "1", "+f");
+  else CAIRN_MULTIPLY_CODES("e4m3.e4m3", "1", "+f");
+}
+// The same without the previous d.
+template <bool is_gradient>
+__device__ inline void multiply_codes(float (&d)[16][4], uint64_t a, uint64_t b) {
+  if (is_gradient) CAIRN_MULTIPLY_CODES("e5m2.e4m3", "0", "=f");
+  else CAIRN_MULTIPLY_CODES("e4m3.e4m3", "0", "=f");
+}
+
+// Keeps the compiler from reading sums before this point: it does not know that products write them until
+// they are awaited.
+__device__ inline void hold_sums(float (&d)[16][4]) { asm volatile("" : CAIRN_SUMS("+f", d)); }
 
 #endif
 

@@ -85,7 +85,7 @@ napi_value cards(napi_env env, napi_callback_info info) {
   check(env, napi_create_array(env, &list));
   for (int i = 0; i < count; i++) {
     const DeviceInfo card = describe_card(driver, i);
-    napi_value object, emulated;
+    napi_value object, emulated, fp8;
     check(env, napi_create_object(env, &object));
     set(env, object, "name", make_string(env, card.name));
     set(env, object, "capability", make_number(env, card.capability));
@@ -94,6 +94,8 @@ napi_value cards(napi_env env, napi_callback_info info) {
     set(env, object, "driverVersion", make_number(env, version));
     check(env, napi_get_boolean(env, card.is_emulated, &emulated));
     set(env, object, "isEmulated", emulated);
+    check(env, napi_get_boolean(env, card.multiplies_fp8, &fp8));
+    set(env, object, "multipliesFp8", fp8);
     check(env, napi_set_element(env, list, uint32_t(i), object));
   }
   return list;
@@ -109,15 +111,17 @@ napi_value launchers(napi_env env, napi_callback_info) {
   return list;
 }
 
-// createEngine(driver, ordinal, folder of modules, whether they are text, whether rows are invariant)
+// createEngine(driver, ordinal, folder of modules, whether they are text, whether rows are invariant, whether
+// products may run in fp8)
 napi_value create_engine(napi_env env, napi_callback_info info) {
-  Args<5> args(env, info);
-  bool are_text = false, is_row_invariant = false;
+  Args<6> args(env, info);
+  bool are_text = false, is_row_invariant = false, uses_fp8 = false;
   check(env, napi_get_value_bool(env, args.value[3], &are_text));
   check(env, napi_get_value_bool(env, args.value[4], &is_row_invariant));
+  check(env, napi_get_value_bool(env, args.value[5], &uses_fp8));
   auto card = std::make_shared<Card>(driver_at(string_of(env, args.value[0])),
       int(number_of(env, args.value[1])), string_of(env, args.value[2]), are_text,
-      is_row_invariant);
+      is_row_invariant, uses_fp8);
   auto engine = std::make_shared<Engine>(std::move(card));
   environment_of(env).engines.insert(engine);
   return make_external(env, new EngineHandle{engine});

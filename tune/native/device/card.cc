@@ -31,12 +31,13 @@ DeviceInfo describe_card(const Driver& driver, int ordinal) {
   size_t bytes = 0;
   check_driver(driver, driver.device_memory(&bytes, device), "asking the card's memory");
   info.memory_bytes = int64_t(bytes);
+  info.multiplies_fp8 = info.capability == 90;
   return info;
 }
 
 namespace {
 
-DeviceInfo info_of(const Driver& driver, int ordinal, bool is_row_invariant) {
+DeviceInfo info_of(const Driver& driver, int ordinal, bool is_row_invariant, bool uses_fp8) {
   DeviceInfo info = describe_card(driver, ordinal);
   info.is_row_invariant = is_row_invariant;
   const char* const kernels = std::getenv("CAIRN_TUNE_KERNELS");
@@ -46,14 +47,16 @@ DeviceInfo info_of(const Driver& driver, int ordinal, bool is_row_invariant) {
           "Invalid CAIRN_TUNE_KERNELS \"" + std::string(kernels) + "\": must be classic or unset");
     info.is_classic = true;
   }
+  info.multiplies_fp8 &= uses_fp8 && !info.is_classic;
   return info;
 }
 
 }  // namespace
 
-Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant)
+Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant,
+    bool uses_fp8)
     : driver(driver),
-      info(info_of(driver, ordinal, is_row_invariant)),
+      info(info_of(driver, ordinal, is_row_invariant, uses_fp8)),
       modules_(std::move(modules)),
       are_text_(are_text) {
   check_driver(driver, driver.device_get(&device_, ordinal), "opening the card");

@@ -17,8 +17,10 @@ DeviceInfo describe_card(const Driver& driver, int ordinal);
 
 class Card {
  public:
-  // `modules` is a folder with one file per module, `<name>.cubin` or, with `are_text`, `<name>.ptx`.
-  Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant);
+  // `modules` is a folder with one file per module, `<name>.cubin` or, with `are_text`, `<name>.ptx`. Without
+  // `uses_fp8`, operands in fp8 are multiplied in bf16.
+  Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant,
+      bool uses_fp8);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;

@@ -55,6 +55,8 @@ struct DeviceInfo {
   bool is_row_invariant = false;
   // Whether launchers choose only kernels that have run on a card: CAIRN_TUNE_KERNELS=classic.
   bool is_classic = false;
+  // Whether products of fp8 codes run in fp8. Otherwise their operands are bf16.
+  bool multiplies_fp8 = false;
 };
 
 struct Grid {

@@ -15,6 +15,8 @@ export type Card = {
   driverVersion: number
   /** Whether it computes on the processor, for tests. Its speed means nothing. */
   isEmulated: boolean
+  /** Whether its kernels multiply fp8 operands in fp8. Other cards multiply them in bf16. */
+  multipliesFp8: boolean
 }
 
 /** What device/addon.cc exports. */
@@ -29,6 +31,7 @@ export type DeviceAddon = {
     modules: string,
     areText: boolean,
     isRowInvariant: boolean,
+    usesFp8: boolean,
   ): Handle<'card engine'>
   closeEngine(engine: Handle<'card engine'>): void
   /** Free bytes of the card's memory. */
@@ -98,6 +101,14 @@ export type DeviceAddon = {
 /** The driver's library: the system's, or one that replaces it. */
 export const driverLibrary = (env: NodeJS.ProcessEnv = process.env): string =>
   env.CAIRN_TUNE_CUDA_DRIVER ?? 'libcuda.so.1'
+
+/** Whether fp8 operands may be multiplied in fp8. `bf16` selects the kernels of cards without fp8. */
+export function usesFp8(env: NodeJS.ProcessEnv = process.env): boolean {
+  const { CAIRN_TUNE_CUDA_FP8: value = 'fp8' } = env
+  if (value !== 'fp8' && value !== 'bf16')
+    throw new Error(`Invalid CAIRN_TUNE_CUDA_FP8 ${JSON.stringify(value)}: must be fp8 or bf16.`)
+  return value === 'fp8'
+}
 
 /** NCCL's library: empty for the system's. */
 export const ncclLibrary = (env: NodeJS.ProcessEnv = process.env): string => env['CAIRN_TUNE_NCCL'] ?? ''

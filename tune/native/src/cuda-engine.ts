@@ -1,6 +1,6 @@
 /** Runs programs on a card: buffers are in its memory, and a program is launched as one graph. */
 import { buildModules } from './build-modules.ts'
-import { driverLibrary, loadDeviceAddon, ncclLibrary, type Card } from './cards.ts'
+import { driverLibrary, loadDeviceAddon, ncclLibrary, usesFp8, type Card } from './cards.ts'
 import {
   bytesOf,
   secondsByOp,
@@ -74,7 +74,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
   if (!card) throw new Error(`GPU ${ordinal} does not exist; the driver reports ${cards.length}`)
   const areText = card.isEmulated
   const modules = await buildModules({ capability: card.capability, areText, ...(log && { log }) })
-  const engine = addon.createEngine(driver, ordinal, modules, areText, isRowInvariant)
+  const engine = addon.createEngine(driver, ordinal, modules, areText, isRowInvariant, usesFp8())
 
   const buffers = new WeakMap<DeviceBuffer, CardBuffer>()
   function wrap(handle: Handle<'card buffer'>, byteLength: number): DeviceBuffer {

@@ -24,6 +24,18 @@ function* products(m: number, n: number, k: number, stored: Dtype = 'bf16', rank
     yield { op: 'matmul_tn', name, inputs: { a: bf16(k, m), b: bf16(k, n) }, attrs }
 }
 
+/** Products of fp8 operands, forward and back. */
+function* fp8Products(m: number, n: number, k: number, rank: number): Generator<CountCase> {
+  const given = { a2: bf16(m, rank), a_amax: tensor('f32', [1], [1]) }
+  for (const stored of ['fp8_tensor', 'fp8_tiles'] as const) {
+    const name = `fp8_hybrid ${stored} ${m}×${n}×${k}+${rank}`
+    const nt = { ...given, a: bf16(m, k), b: noise(stored, [n, k], 1), b2: bf16(n, rank) }
+    yield { op: 'matmul_nt', name, inputs: nt, attrs: { ...attrs, arithmetic: 'fp8_hybrid' } }
+    const nn = { ...given, a: bf16(m, k), b: noise(stored, [k, n], 1), b2: bf16(rank, n) }
+    yield { op: 'matmul_nn', name, inputs: nn, attrs: { ...attrs, arithmetic: 'fp8_hybrid', stream: 0 } }
+  }
+}
+
 /** The products of an adapter: x·Aᵀ, dy·B, and the sums of the gradients of both. */
 function* adapters(m: number, k: number, rank: number): Generator<CountCase> {
   const name = `rank ${rank}, ${m}×${k}`
@@ -114,6 +126,7 @@ export const listCountCases = (): CountCase[] => [
   ...products(1280, 3072, 256),
   ...products(1280, 1536, 256, 'bf16', 16),
   ...STORED.flatMap(stored => [...products(128, 128, 512, stored), ...products(1280, 1536, 256, stored)]),
+  ...fp8Products(256, 512, 512, 16),
   ...[16, 32, 48].flatMap(rank => [...adapters(512, 1024, rank)]),
   ...attentions(512, 2, 1, 128),
   ...attentions(512, 2, 1, 64),

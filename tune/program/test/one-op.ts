@@ -28,7 +28,7 @@ export function tensor(dtype: Dtype, shape: Shape, values: ArrayLike<number>): V
 /** Numbers in [0, 1) by seed. Hundreds of cases begin with the same ones, and drawing them costs most. */
 const drawn = new Map<number, Float64Array>()
 
-function draw(seed: number, count: number): Float64Array {
+export function draw(seed: number, count: number): Float64Array {
   const known = drawn.get(seed) ?? new Float64Array()
   if (known.length >= count) return known.subarray(0, count)
   const all = new Float64Array(count)

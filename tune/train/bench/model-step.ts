@@ -71,14 +71,16 @@ function productRate(k: number): number {
 const up = (count: number, each: number) => Math.ceil(count / each) * each
 const sizeOf = ({ dtype, shape }: Tensor) => byteLength(dtype, shape)
 
+type Tile = { form: string; rows: number; columns: number; depth: number }
+
 /** The tile of a kernel of products, by its name: `matmul_nt_64`, `wgmma_nn_256`, `matmul_nt_nf4_128`. */
-function tileOf(kernel: string): { form: string; rows: number; columns: number; depth: number } | undefined {
-  const [, family, form = '', size] = /^(matmul|wgmma)_(nt|nn|tn)_(?:\w+_)?(\d+)$/.exec(kernel) ?? []
+function tileOf(kernel: string): Tile | undefined {
+  const [, family, form = '', size] = /^(matmul|wgmma|fp8)_(nt|nn|tn)_(?:\w+_)?(\d+)$/.exec(kernel) ?? []
   if (family === undefined) return undefined
   const columns = Number(size)
-  return family === 'wgmma'
-    ? { form, rows: 128, columns, depth: 64 }
-    : { form, rows: columns, columns, depth: 32 }
+  return family === 'matmul'
+    ? { form, rows: columns, columns, depth: 32 }
+    : { form, rows: 128, columns, depth: family === 'fp8' ? 128 : 64 }
 }
 
 /** Multiply-adds that a kernel executes for a product of m×n with sums of each length. */
@@ -89,7 +91,8 @@ function executed(kernel: string, m: number, n: number, sums: readonly number[])
   return up(m, tile.rows) * up(n, tile.columns) * depth
 }
 
-const flopsRate = (kernel: string, k: number) => (kernel.startsWith('wgmma') ? productRate(k) : GRADIENT)
+/** No rate of fp8 has been measured, so its products have that of bf16. */
+const flopsRate = (kernel: string, k: number) => (/^(wgmma|fp8)/.test(kernel) ? productRate(k) : GRADIENT)
 
 /** Bytes are those besides inputs, outputs and scratch. */
 type Parts = { macs: number; seconds: number; bytes: number }

@@ -21,7 +21,9 @@ struct Tiles {
 constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128},
     kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
     kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
-    kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256};
+    kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256},
+    // Its depth counts pairs of codes.
+    kCodes{"matmul_fp8", "fp8", 128, 128, 64, 4, 256};
 
 inline bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16; }
 inline bool is_rounded(Arithmetic a) { return a == Arithmetic::fp8_hybrid || a == Arithmetic::nvfp4; }
@@ -45,6 +47,15 @@ inline cuda::Grid grid_of(const MatmulSpec& p) {
   return p.is_gradient && p.random ? cuda::Grid::nvfp4_stochastic : cuda::Grid::nvfp4;
 }
 
+// Whether the first pair is multiplied as fp8 codes, which are at least as exact as their products in bf16
+// except for the tensor core's sums. The kernel takes no rows of experts.
+inline bool multiplies_codes(const DeviceInfo& device, const MatmulSpec& p) {
+  const Matrix &a = p.pair[0].a, &b = p.pair[0].b;
+  return device.multiplies_fp8 && !device.is_row_invariant && p.arithmetic == Arithmetic::fp8_hybrid &&
+         (b.stored.dtype == Dtype::fp8_tiles || b.stored.dtype == Dtype::fp8_tensor) &&
+         b.columns % kRun == 0 && is_float(a.stored.dtype) && !p.ends;
+}
+
 inline bool has_second(const MatmulSpec& p) { return p.pair[1].a.columns > 0; }
 inline bool is_scaled_weight(const MatmulSpec& p) {
   return is_rounded(p.arithmetic) &&
@@ -61,21 +72,23 @@ inline int64_t blocks_in(const MatmulSpec& p, const Tiles& tiles) {
 
 // Sizes and kernel, from shapes and the card's kind alone.
 struct Plan {
-  bool in_f32;
-  // Which operands are staged: a, b, a2, b2.
+  bool in_f32, in_codes;
+  // Which operands are staged: a, b, a2, b2. Codes of the first pair are made apart.
   bool staged[4] = {};
   const char* decoder = nullptr;
   // Whether the whole weight is decoded first: on cards that multiply faster than tiles can decode.
   bool unpacks = false;
   Tiles tiles = kSmall;
   int64_t splits = 1;
+  // Lengths of the sums, that of codes in pairs.
   int64_t k[2];
 
-  Plan(const DeviceInfo& device, const MatmulSpec& p) : in_f32(p.arithmetic == Arithmetic::f32) {
+  Plan(const DeviceInfo& device, const MatmulSpec& p)
+      : in_f32(p.arithmetic == Arithmetic::f32), in_codes(multiplies_codes(device, p)) {
     for (int i = 0; i < 2; i++) k[i] = p.form == Form::tn ? p.pair[i].a.rows : p.pair[i].a.columns;
-    if (!in_f32) decoder = p.form == Form::tn ? nullptr : decoder_of(p.pair[0].b);
-    for (int i = 0; i < 4; i++) {
-      if (i >= 2 && !has_second(p)) continue;
+    if (in_codes) k[0] = align_up(k[0], kRun) / 2;
+    else if (!in_f32 && p.form != Form::tn) decoder = decoder_of(p.pair[0].b);
+    for (int i = in_codes ? 2 : 0; i < (has_second(p) ? 4 : 2); i++) {
       const Matrix& m = i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b;
       // Sizes are computed before there is data. Tensors start at multiples of 16 bytes, and so do rows if
       // their length is a multiple of eight.
@@ -86,10 +99,11 @@ struct Plan {
     if (in_f32) return;
     constexpr int64_t kMinBlocks = 120;
     const bool may_grow = !device.is_row_invariant;
-    if (may_grow && blocks_in(p, kLarge) >= kMinBlocks) tiles = kLarge;
+    if (in_codes) tiles = kCodes;
+    else if (may_grow && blocks_in(p, kLarge) >= kMinBlocks) tiles = kLarge;
     unpacks = decoder && device.capability == 90 && !p.ends && p.m >= kManyRows &&
               tiles.rows == kLarge.rows;
-    if (device.capability == 90 && (!decoder || unpacks) && tiles.rows == kLarge.rows)
+    if (device.capability == 90 && !in_codes && (!decoder || unpacks) && tiles.rows == kLarge.rows)
       tiles = blocks_in(p, kWideGroups) >= kMinBlocks ? kWideGroups : kGroups;
     // Splits order the sums, so they may depend on the number of rows only if tiles may.
     const int64_t blocks = may_grow ? blocks_in(p, tiles) : blocks_of(p.n, tiles.columns),

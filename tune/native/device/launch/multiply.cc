@@ -4,6 +4,7 @@
 #include "../../cuda/matmul_f32.h"
 #include "../../cuda/stage.h"
 #include "../../cuda/unpack.h"
+#include "fp8_operands.h"
 #include "matmul_plan.h"
 
 namespace cairn::device {
@@ -16,7 +17,7 @@ int64_t staged_bytes(const Matrix& m, const Plan& plan) {
   return align_up(m.rows * m.matrices * stride_of(m) * plan.element(), 256);
 }
 int64_t staged_bytes(const MatmulSpec& p, const Plan& plan) {
-  int64_t bytes = 0;
+  int64_t bytes = plan.in_codes ? fp8_bytes(p) : 0;
   for (int i = 0; i < 4; i++)
     if (plan.staged[i] || (i == 1 && plan.unpacks)) bytes += staged_bytes(operand(p, i), plan);
   return bytes;
@@ -35,6 +36,7 @@ struct Operands {
 Operands stage(DeviceCall& call, const MatmulSpec& p, const Plan& plan, char* space) {
   Operands made;
   cuda::Stage params{};
+  if (plan.in_codes) space += fp8_bytes(p);
   int64_t runs = 0;
   for (int i = 0; i < (has_second(p) ? 4 : 2); i++) {
     const Matrix& m = operand(p, i);
@@ -154,9 +156,13 @@ void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace)
   std::string name = std::string(tiles.prefix) + "_" + forms[int(p.form)] + "_";
   if (decodes) name += std::string(plan.decoder) + "_";
   name += std::to_string(tiles.columns);
-  call.launch(decodes ? "matmul_stored" : tiles.module, name.c_str(),
-      {row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns), plan.splits, matrices_of(p)}, tiles.threads,
-      params, int(tiles.shared()));
+  const Grid grid{row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns), plan.splits, matrices_of(p)};
+  const auto launch = [&](const auto& given) {
+    call.launch(decodes ? "matmul_stored" : tiles.module, name.c_str(), grid, tiles.threads, given,
+        int(tiles.shared()));
+  };
+  if (plan.in_codes) launch(with_fp8_operands(call, p, params, workspace.staged));
+  else launch(params);
   if (plan.splits > 1)
     call.launch("matmul", "matmul_finish", {std::min<int64_t>(blocks_of(p.m * p.n, 256), 1024)}, 256, params);
 }
