@@ -6,7 +6,7 @@ import { byteLength, countElements, floatsOf, uniform, type OpName } from '@cair
 import type { Engine } from '@cairn-tune/native'
 import { COPY, MAGNITUDE, packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
-import { configOfShape, readConfig, type Recipe, type ShapeName } from '@cairn-tune/train'
+import { configOfShape, readConfig, type MatmulName, type Recipe, type ShapeName } from '@cairn-tune/train'
 import { RANDOM, gradientOf, recordMicroStep } from '@cairn-tune/train/record-step'
 
 export type LoraStep = {
@@ -33,6 +33,7 @@ export type LoraStepOptions = {
   /** Uses the whole vocabulary of the shape instead of a share. */ isWhole?: boolean
   /** Format of activations. Defaults to bf16. */ compute?: 'bf16' | 'f32'
   isDora?: boolean
+  /** Arithmetic of the base's products. Defaults to that of the recipe. */ matmul?: MatmulName
 }
 
 /** The vocabulary is reduced in proportion to the layers, so that the head keeps its share of the time. */
@@ -47,6 +48,7 @@ export async function prepareLoraStep(
     isWhole = false,
     compute = 'bf16',
     isDora = false,
+    matmul,
   }: LoraStepOptions,
 ): Promise<LoraStep> {
   const whole = configOfShape(shape)
@@ -62,6 +64,7 @@ export async function prepareLoraStep(
       `--recipe=${recipe}`,
       `--compute_dtype=${compute}`,
       `--use_dora=${isDora}`,
+      ...(matmul ? [`--matmul=${matmul}`] : []),
       `--per_device_train_batch_size=${rows}`,
       `--max_seq_length=${tokens / rows}`,
     ],

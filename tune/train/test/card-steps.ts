@@ -1,6 +1,6 @@
 /** LoRA steps with random weights on two engines, and how far their losses and gradients are apart. */
 import type { Engine } from '@cairn-tune/native'
-import type { RECIPES, ShapeName } from '@cairn-tune/train'
+import type { MatmulName, RECIPES, ShapeName } from '@cairn-tune/train'
 import { prepareLoraStep } from '../bench/lora-step.ts'
 
 export type StepOptions = {
@@ -8,6 +8,7 @@ export type StepOptions = {
   recipe: (typeof RECIPES)[number]
   compute: 'f32' | 'bf16'
   isDora: boolean
+  matmul?: MatmulName
   tokens: number
 }
 
