@@ -20,6 +20,19 @@ const ALWAYS: readonly (readonly [string, string])[] = [
   ['embeddings, norms, rotary, SwiGLU', 'no matmul; computed in f32'],
 ]
 
+const NARROW = 'Operands narrower than bf16 are rounded to their format, and then multiplied'
+/** Where the products of narrow operands run in their own format: arithmetic → devices and formats. */
+const PRODUCTS: readonly (readonly [string, string])[] = [
+  [
+    'fp8-hybrid, base in fp8',
+    'in fp8 on cards of compute capability 9.0, each 128 k summed with about 14 bits and added in f32; ' +
+      'elsewhere in bf16 (accuracy of FP8, speed of bf16)',
+  ],
+  ['fp8-hybrid, other bases', 'in bf16 on every device (accuracy of FP8, speed of bf16)'],
+  ['nvfp4', 'in bf16 on every device (accuracy of NVFP4, speed of bf16)'],
+  ['experts, and serving on a card', 'as on cards without fp8, in bf16'],
+]
+
 /** Text for the terminal. */
 export function recipesText(): string {
   const cells = rows().map(({ recipe, spec, matmul, name, isDefault }) => [
@@ -42,6 +55,9 @@ export function recipesText(): string {
     ...[head, ...cells].map(line),
     '',
     ...ALWAYS.map(([part, operands]) => `${part}: ${operands}`),
+    '',
+    `${NARROW}:`,
+    ...PRODUCTS.map(([part, format]) => `${part}: ${format}`),
     '',
   ].join('\n')
 }
@@ -84,8 +100,9 @@ export function recipesPage(): string {
     '',
     ...ALWAYS.map(([part, operands]) => `- ${part}: ${operands}.`),
     '',
-    'For formats narrower than bf16, the CPU rounds numbers to the format and multiplies them in bf16. ' +
-      'This gives the accuracy of the format, not its speed.',
+    `${NARROW}:`,
+    '',
+    ...PRODUCTS.map(([part, format]) => `- ${part}: ${format}.`),
     '',
     '`skip_quant_first_layers` and `skip_quant_last_layers` keep layers in bf16, both in storage and in ' +
       'arithmetic. The benchmark takes both as flags, and so does `serve` with `--quantization`.',

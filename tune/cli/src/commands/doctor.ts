@@ -1,4 +1,13 @@
-import { addonOrigin, createEngine, findNvcc, listCards, listIsas, nvccCandidates } from '@cairn-tune/native'
+import {
+  addonOrigin,
+  createEngine,
+  findNvcc,
+  listCards,
+  listIsas,
+  nvccCandidates,
+  usesFp8,
+  type Card,
+} from '@cairn-tune/native'
 import { VERSION, bytesText, memoryBudget } from '@cairn-tune/train'
 import { hubCacheRoot } from '@cairn-tune/weights'
 import { defineCommand, table, type CommandIo } from '../command.ts'
@@ -38,11 +47,9 @@ async function cardFacts(io: Pick<CommandIo, 'env' | 'note'>): Promise<Record<st
   const compiler = nvcc ? `${nvcc.version}, ${nvcc.command}` : 'not found'
   try {
     const cards = await listCards(io.note)
-    const lines = cards.map(({ name, capability, processors, memoryBytes, isEmulated }, i) => [
-      `cuda:${i}`,
-      `${name}, compute capability ${Math.floor(capability / 10)}.${capability % 10}, ` +
-        `${processors} multiprocessors, ${bytesText(memoryBytes)}` +
-        (isEmulated ? ', emulated (no speed)' : ''),
+    const lines = cards.flatMap((card, i) => [
+      [`cuda:${i}`, cardText(card)],
+      [`cuda:${i}, products`, productsText(card, usesFp8(io.env))],
     ])
     const version = cards[0]?.driverVersion ?? 0
     return {
@@ -54,3 +61,14 @@ async function cardFacts(io: Pick<CommandIo, 'env' | 'note'>): Promise<Record<st
     return { cards: error instanceof Error ? error.message : String(error), nvcc: compiler }
   }
 }
+
+const cardText = ({ name, capability, processors, memoryBytes, isEmulated }: Card): string =>
+  `${name}, compute capability ${Math.floor(capability / 10)}.${capability % 10}, ` +
+  `${processors} multiprocessors, ${bytesText(memoryBytes)}` +
+  (isEmulated ? ', emulated (no speed)' : '')
+
+/** The formats in which a card multiplies, and what the other arithmetics cost on it. */
+export const productsText = ({ multipliesFp8 }: Pick<Card, 'multipliesFp8'>, allowsFp8: boolean): string =>
+  multipliesFp8 && allowsFp8
+    ? 'bf16, and fp8 with an fp8 base; nvfp4: accuracy of NVFP4, speed of bf16'
+    : 'bf16; fp8-hybrid: accuracy of FP8, speed of bf16; nvfp4: accuracy of NVFP4, speed of bf16'
