@@ -100,8 +100,13 @@ void attention_row(Bench& b, int64_t tokens, int heads, int kv, int width, bool 
 int main(int count, char** arguments) {
   try {
     if (count < 2) throw std::runtime_error("give the folder of compiled kernels");
+    CardOptions options;
+    const std::string kernels = count > 2 ? arguments[2] : "";
+    if (kernels == "bulk") options.bulk_products = BulkProducts::wide;
+    else if (kernels == "bulk-all") options.bulk_products = BulkProducts::all;
+    else if (!kernels.empty()) throw std::runtime_error("the kernels are bulk or bulk-all");
     const Driver& driver = driver_at("libcuda.so.1");
-    Card card(driver, 0, arguments[1], false, false);
+    Card card(driver, 0, arguments[1], false, options);
     Bench b(card);
     std::printf("%s, compute capability %d\n", card.info.name.c_str(), card.info.capability);
     for (int form = 0; form < 3; form++) {

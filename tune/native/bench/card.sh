@@ -15,4 +15,5 @@ wait
 c++ -std=c++20 -O2 -Icore -Igenerated -Idevice bench/card.cc device/card.cc device/driver.cc \
   device/launch/*.cc -ldl -o "$out/card"
 "$out/card" "$out"
+if [ "$architecture" = 90a ]; then echo "with bulk copies"; "$out/card" "$out" bulk-all; fi
 if python3 -c 'import torch' 2>/dev/null; then python3 bench/card_torch.py; else echo "no PyTorch"; fi

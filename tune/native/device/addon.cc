@@ -112,16 +112,20 @@ napi_value launchers(napi_env env, napi_callback_info) {
 }
 
 // createEngine(driver, ordinal, folder of modules, whether they are text, whether rows are invariant, whether
-// products may run in fp8)
+// products may run in fp8, kernels: 0 by default, 1 classic, 2 wide products bulk, 3 all bulk)
 napi_value create_engine(napi_env env, napi_callback_info info) {
-  Args<6> args(env, info);
-  bool are_text = false, is_row_invariant = false, uses_fp8 = false;
+  Args<7> args(env, info);
+  bool are_text = false;
+  CardOptions options;
   check(env, napi_get_value_bool(env, args.value[3], &are_text));
-  check(env, napi_get_value_bool(env, args.value[4], &is_row_invariant));
-  check(env, napi_get_value_bool(env, args.value[5], &uses_fp8));
+  check(env, napi_get_value_bool(env, args.value[4], &options.is_row_invariant));
+  check(env, napi_get_value_bool(env, args.value[5], &options.uses_fp8));
+  const int kernels = int(number_of(env, args.value[6]));
+  options.is_classic = kernels == 1;
+  if (kernels > 1) options.bulk_products = BulkProducts(kernels - 1);
   auto card = std::make_shared<Card>(driver_at(string_of(env, args.value[0])),
       int(number_of(env, args.value[1])), string_of(env, args.value[2]), are_text,
-      is_row_invariant, uses_fp8);
+      options);
   auto engine = std::make_shared<Engine>(std::move(card));
   environment_of(env).engines.insert(engine);
   return make_external(env, new EngineHandle{engine});

@@ -37,26 +37,20 @@ DeviceInfo describe_card(const Driver& driver, int ordinal) {
 
 namespace {
 
-DeviceInfo info_of(const Driver& driver, int ordinal, bool is_row_invariant, bool uses_fp8) {
+DeviceInfo info_of(const Driver& driver, int ordinal, const CardOptions& options) {
   DeviceInfo info = describe_card(driver, ordinal);
-  info.is_row_invariant = is_row_invariant;
-  const char* const kernels = std::getenv("CAIRN_TUNE_KERNELS");
-  if (kernels && *kernels) {
-    if (std::string(kernels) != "classic")
-      throw std::runtime_error(
-          "Invalid CAIRN_TUNE_KERNELS \"" + std::string(kernels) + "\": must be classic or unset");
-    info.is_classic = true;
-  }
-  info.multiplies_fp8 &= uses_fp8 && !info.is_classic;
+  info.is_row_invariant = options.is_row_invariant;
+  info.is_classic = options.is_classic;
+  info.multiplies_fp8 &= options.uses_fp8 && !options.is_classic;
+  info.bulk_products = options.bulk_products;
   return info;
 }
 
 }  // namespace
 
-Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant,
-    bool uses_fp8)
+Card::Card(const Driver& driver, int ordinal, std::string modules, bool are_text, CardOptions options)
     : driver(driver),
-      info(info_of(driver, ordinal, is_row_invariant, uses_fp8)),
+      info(info_of(driver, ordinal, options)),
       modules_(std::move(modules)),
       are_text_(are_text) {
   check_driver(driver, driver.device_get(&device_, ordinal), "opening the card");
@@ -158,6 +152,19 @@ CUfunction Card::function(const std::string& module, const std::string& name, in
     known.shared = shared;
   }
   return known.function;
+}
+
+cuda::TensorMap Card::tensor_map(const BoxedMatrix& matrix) const {
+  cuda::TensorMap map;
+  const uint64_t sizes[] = {uint64_t(matrix.columns), uint64_t(matrix.rows)},
+                 strides[] = {uint64_t(matrix.stride) * 2};
+  const unsigned box[] = {kBoxColumns, unsigned(matrix.box_rows)}, steps[] = {1, 1};
+  // Without interleave, and with zeros outside the matrix.
+  check_driver(driver,
+      driver.tensor_map_encode(&map, kTensorMapBf16, 2, CUdeviceptr(matrix.data), sizes, strides, box, steps,
+          0, kTensorMapSwizzle128, kTensorMapPromote128, 0),
+      "describing a matrix to bulk copies");
+  return map;
 }
 
 CUmodule Card::load(const std::string& name) {

@@ -15,12 +15,19 @@ namespace cairn::device {
 // Properties of a card, without creating an engine on it.
 DeviceInfo describe_card(const Driver& driver, int ordinal);
 
+// Choices of the engine's caller.
+struct CardOptions {
+  bool is_row_invariant = false;
+  // Without it, operands in fp8 are multiplied in bf16.
+  bool uses_fp8 = true;
+  bool is_classic = false;
+  BulkProducts bulk_products = BulkProducts::none;
+};
+
 class Card {
  public:
-  // `modules` is a folder with one file per module, `<name>.cubin` or, with `are_text`, `<name>.ptx`. Without
-  // `uses_fp8`, operands in fp8 are multiplied in bf16.
-  Card(const Driver& driver, int ordinal, std::string modules, bool are_text, bool is_row_invariant,
-      bool uses_fp8);
+  // `modules` is a folder with one file per module, `<name>.cubin` or, with `are_text`, `<name>.ptx`.
+  Card(const Driver& driver, int ordinal, std::string modules, bool are_text, CardOptions options);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
@@ -49,6 +56,7 @@ class Card {
   // A kernel, loaded with its module on first use, with a limit of `shared` bytes of dynamic shared memory.
   // Not during a capture.
   CUfunction function(const std::string& module, const std::string& name, int shared);
+  cuda::TensorMap tensor_map(const BoxedMatrix& matrix) const;
 
  private:
   struct Function {

@@ -26,6 +26,7 @@ constexpr int kStreamNonBlocking = 1;
 constexpr int kCaptureThreadLocal = 1;
 constexpr int kFunctionMaxDynamicShared = 8;
 constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+constexpr int kTensorMapBf16 = 9, kTensorMapSwizzle128 = 3, kTensorMapPromote128 = 2;
 constexpr int kAttributeProcessors = 16, kAttributeMajor = 75, kAttributeMinor = 76, kAttributeShared = 97;
 
 // Every function in use: name in the library, name here, parameters. All return a CUresult.
@@ -61,6 +62,9 @@ constexpr int kAttributeProcessors = 16, kAttributeMajor = 75, kAttributeMinor =
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,             \
           unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** params,         \
           void** extra))                                                                                     \
+  F("cuTensorMapEncodeTiled", tensor_map_encode,                                                             \
+      (void* to, int type, unsigned rank, CUdeviceptr at, const uint64_t* sizes, const uint64_t* strides,    \
+          const unsigned* box, const unsigned* steps, int interleave, int swizzle, int promotion, int fill)) \
   F("cuStreamCreate", stream_create, (CUstream * stream, unsigned flags))                                    \
   F("cuStreamDestroy_v2", stream_destroy, (CUstream stream))                                                 \
   F("cuStreamSynchronize", stream_wait, (CUstream stream))                                                   \

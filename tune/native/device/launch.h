@@ -20,6 +20,7 @@
 //
 // - `extern "C" __global__ void name(const __grid_constant__ Params p)`; Params is one struct of plain data
 //   in cuda/<module>.h, which the launcher includes too. Pointers in it are typed and are device addresses.
+//   Tensor maps in it come from `call.tensor_map`.
 // - No headers except the compiler's own, cuda/*.h, core/{codecs,philox,layout}.h and generated/ops.h. Every
 //   PTX instruction is in cuda/warp.h or cuda/heads_groups.h, once. No library, no cooperative groups, no
 //   printf, no device malloc.
@@ -35,12 +36,17 @@
 #include <string>
 #include <type_traits>
 
+#include "../cuda/matmul_bulk.h"
 #include "../cuda/stored.h"
 #include "call.h"
 #include "layout.h"
 #include "ops.h"
 
 namespace cairn::device {
+
+// The products that run the kernels of matmul_bulk.cu on sm_90: none, those that otherwise run the widest
+// tiles of matmul_wgmma.cu, or every product that these kernels can compute. Results are the same.
+enum class BulkProducts { none, wide, all };
 
 struct DeviceInfo {
   std::string name;
@@ -57,11 +63,21 @@ struct DeviceInfo {
   bool is_classic = false;
   // Whether products of fp8 codes run in fp8. Otherwise their operands are bf16.
   bool multiplies_fp8 = false;
+  BulkProducts bulk_products = BulkProducts::none;
 };
 
 struct Grid {
   int64_t x = 1, y = 1, z = 1;
 };
+
+// A matrix of bf16 and the box of it that a bulk copy reads, which is 64 columns wide. Rows start at
+// multiples of 16 bytes, and `stride` is the distance between them in numbers.
+struct BoxedMatrix {
+  const void* data = nullptr;
+  int64_t rows = 0, columns = 0, stride = 0;
+  int box_rows = 0;
+};
+constexpr int kBoxColumns = 64;
 
 // The receiver of launches: one that counts them, or one that records them in a stream.
 class Launches {
@@ -70,6 +86,7 @@ class Launches {
   virtual char* scratch(int slot, size_t bytes) = 0;
   virtual void kernel(const char* module, const char* name, Grid grid, int threads, const void* params,
       size_t bytes, int shared) = 0;
+  virtual cuda::TensorMap tensor_map(const BoxedMatrix& matrix) = 0;
   virtual void fill(void* at, int byte, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual int fault(const char* message) = 0;
@@ -103,6 +120,9 @@ class DeviceCall {
     if (grid.x > 0 && grid.y > 0 && grid.z > 0)
       launches_.kernel(module, kernel, grid, threads, &params, sizeof params, shared);
   }
+
+  // The parameter by which a kernel copies boxes of a matrix, swizzled as in chunk_at<64> of cuda/tiles.h.
+  cuda::TensorMap tensor_map(const BoxedMatrix& matrix) { return launches_.tensor_map(matrix); }
 
   void clear(void* at, int64_t bytes) {
     if (bytes > 0) launches_.fill(at, 0, size_t(bytes));

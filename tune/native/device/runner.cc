@@ -27,6 +27,7 @@ class Recording : public Launches {
             unsigned(threads), 1, 1, unsigned(shared), card_.stream(), given, nullptr),
         name);
   }
+  cuda::TensorMap tensor_map(const BoxedMatrix& matrix) override { return card_.tensor_map(matrix); }
   void fill(void* at, int byte, size_t bytes) override {
     check_driver(card_.driver,
         card_.driver.fill(CUdeviceptr(at), static_cast<unsigned char>(byte), bytes, card_.stream()),

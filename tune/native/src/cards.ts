@@ -32,6 +32,7 @@ export type DeviceAddon = {
     areText: boolean,
     isRowInvariant: boolean,
     usesFp8: boolean,
+    kernels: number,
   ): Handle<'card engine'>
   closeEngine(engine: Handle<'card engine'>): void
   /** Free bytes of the card's memory. */
@@ -112,6 +113,17 @@ export function usesFp8(env: NodeJS.ProcessEnv = process.env): boolean {
 
 /** NCCL's library: empty for the system's. */
 export const ncclLibrary = (env: NodeJS.ProcessEnv = process.env): string => env['CAIRN_TUNE_NCCL'] ?? ''
+
+/** What CAIRN_TUNE_KERNELS may be; the place of a name is its number in the addon. */
+const KERNEL_CHOICES = ['', 'classic', 'bulk', 'bulk-all'] as const
+export type KernelChoice = (typeof KERNEL_CHOICES)[number]
+
+/** The kernels of sm_90 to run, as a number for the addon. */
+export function kernelChoice(chosen = process.env['CAIRN_TUNE_KERNELS'] ?? ''): number {
+  const found = KERNEL_CHOICES.findIndex(name => name === chosen)
+  if (found >= 0) return found
+  throw new Error(`Invalid CAIRN_TUNE_KERNELS "${chosen}": must be "classic", "bulk" or "bulk-all".`)
+}
 
 let loading: Promise<DeviceAddon> | undefined
 

@@ -1,6 +1,14 @@
 /** Runs programs on a card: buffers are in its memory, and a program is launched as one graph. */
 import { buildModules } from './build-modules.ts'
-import { driverLibrary, loadDeviceAddon, ncclLibrary, usesFp8, type Card } from './cards.ts'
+import {
+  driverLibrary,
+  kernelChoice,
+  loadDeviceAddon,
+  ncclLibrary,
+  usesFp8,
+  type Card,
+  type KernelChoice,
+} from './cards.ts'
 import {
   bytesOf,
   secondsByOp,
@@ -23,6 +31,8 @@ export type CudaOptions = {
    * speed for many rows.
    */
   isRowInvariant?: boolean
+  /** Which kernels of sm_90 run. Defaults to CAIRN_TUNE_KERNELS. */
+  kernels?: KernelChoice
   /** Receives a line before a build starts. */
   log?: (line: string) => void
 }
@@ -66,7 +76,8 @@ const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): stri
 
 /** Starts an engine on a card, after building its kernels if the cache does not have them. */
 export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaEngine> {
-  const { ordinal = 0, isTimed = false, isRowInvariant = false, log } = options
+  const { ordinal = 0, isTimed = false, isRowInvariant = false, kernels, log } = options
+  const choice = kernelChoice(kernels)
   const addon = await loadDeviceAddon(log)
   const driver = driverLibrary()
   const cards = addon.cards(driver)
@@ -74,7 +85,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
   if (!card) throw new Error(`GPU ${ordinal} does not exist; the driver reports ${cards.length}`)
   const areText = card.isEmulated
   const modules = await buildModules({ capability: card.capability, areText, ...(log && { log }) })
-  const engine = addon.createEngine(driver, ordinal, modules, areText, isRowInvariant, usesFp8())
+  const engine = addon.createEngine(driver, ordinal, modules, areText, isRowInvariant, usesFp8(), choice)
 
   const buffers = new WeakMap<DeviceBuffer, CardBuffer>()
   function wrap(handle: Handle<'card buffer'>, byteLength: number): DeviceBuffer {

@@ -7,27 +7,13 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { BYTE_CASES } from '../test/byte-cases.ts'
 import { CASES } from '../test/cases.ts'
-import { runNative } from '../test/one-op.ts'
-import { flatten } from '../src/flatten.ts'
-import { planMemory } from '../src/plan.ts'
-import { createRecorder } from '../src/record.ts'
+import { kernelsOf, runNative } from '../test/one-op.ts'
 import { listCountCases, type CountCase } from './count-cases.ts'
 import type { Counted, Emulated } from './kernel-counts.ts'
 
 type Launch = Record<string, number> & { kernel: string }
 
 const path = process.env['CAIRN_EMULATOR_LAUNCHES'] ?? ''
-
-/** The kernels that a case launches. Launches nothing. */
-function kernelsOf(engine: CudaEngine, { op, inputs, attrs }: CountCase): string[] {
-  const g = createRecorder()
-  const given = Object.fromEntries(
-    Object.entries(inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]),
-  )
-  const program = g.finish(g.step(op, given, attrs))
-  const launches = engine.launches(engine.compile(flatten(program, planMemory(program).placements)))
-  return Object.keys(launches).filter(name => name !== 'clear' && name !== 'copy')
-}
 
 async function countCase(engine: CudaEngine, { op, inputs, attrs }: CountCase) {
   truncateSync(path)
@@ -57,19 +43,27 @@ async function countCase(engine: CudaEngine, { op, inputs, attrs }: CountCase) {
 }
 
 writeFileSync(path, '')
-using engine = await createCudaEngine({ log: line => console.error(line) })
+using engine = await createCudaEngine({ kernels: '', log: line => console.error(line) })
+using bulk = await createCudaEngine({ kernels: 'bulk-all' })
 const counted: Emulated = {}
 const seen = new Set<string>()
-const add = async (one: CountCase, name = one.name) => {
-  const kernels = await countCase(engine, one)
+const add = async (one: CountCase, name = one.name, on = engine) => {
+  const kernels = await countCase(on, one)
   counted[`${one.op} ${name}`] = kernels
   for (const kernel of Object.keys(kernels)) seen.add(kernel)
 }
 for (const one of listCountCases()) await add(one)
+for (const one of listCountCases()) if (isBulk(one)) await add(one, `${one.name}, bulk copies`, bulk)
 for (const one of CASES) if (hasNew(one)) await add(one, `${one.dtype} ${one.name}`)
 for (const one of BYTE_CASES) if (hasNew(one)) await add(one)
 process.stdout.write(JSON.stringify(counted))
 
-function hasNew(one: CountCase): boolean {
-  return kernelsOf(engine, one).some(kernel => !seen.has(kernel))
+/** Stored weights are decoded before these kernels, which then do the same as with weights in bf16. */
+function isBulk({ op, inputs, attrs }: CountCase): boolean {
+  const kernels = kernelsOf(bulk, op, inputs, attrs)
+  return inputs['b']?.dtype === 'bf16' && kernels.some(kernel => kernel.startsWith('bulk_'))
+}
+
+function hasNew({ op, inputs, attrs }: CountCase): boolean {
+  return kernelsOf(engine, op, inputs, attrs).some(kernel => !seen.has(kernel))
 }

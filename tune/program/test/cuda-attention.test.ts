@@ -100,7 +100,7 @@ function compareKernels(): void {
 
   test('an unknown choice of kernels is refused', async () => {
     await expect(createEngineOf({}, 'classical')).rejects.toThrow(
-      'Invalid CAIRN_TUNE_KERNELS "classical": must be classic or unset',
+      'Invalid CAIRN_TUNE_KERNELS "classical": must be "classic", "bulk" or "bulk-all".',
     )
   })
 }

@@ -12,9 +12,10 @@ import {
   type OpName,
   type Shape,
 } from '@cairn-tune/ops'
-import type { Engine } from '@cairn-tune/native'
+import type { CudaEngine, Engine } from '@cairn-tune/native'
 import { flatten } from '../src/flatten.ts'
 import { DEFINE } from '../src/oracle/define.ts'
+import { planMemory } from '../src/plan.ts'
 import { createRecorder } from '../src/record.ts'
 
 export type Value = { dtype: Dtype; shape: Shape; bytes: Uint8Array; numbers: Float64Array }
@@ -87,6 +88,17 @@ export async function runNative(
     results[name] = { dtype: one.dtype, shape: one.shape, bytes, numbers }
   }
   return results
+}
+
+/** The kernels that an op launches on a card. Launches nothing. */
+export function kernelsOf(engine: CudaEngine, op: OpName, inputs: Values, attrs: Attrs): string[] {
+  const g = createRecorder()
+  const given = Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]),
+  )
+  const program = g.finish(g.step(op, given, attrs))
+  const launches = engine.launches(engine.compile(flatten(program, planMemory(program).placements)))
+  return Object.keys(launches).filter(name => name !== 'clear' && name !== 'copy')
 }
 
 export function runOracle(op: OpName, inputs: Values, attrs: Attrs): Record<string, Float64Array> {

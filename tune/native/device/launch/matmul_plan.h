@@ -16,14 +16,18 @@ struct Tiles {
   const char *module, *prefix;
   int rows, columns, depth, buffers, threads;
 
-  int64_t shared() const { return int64_t(buffers) * (rows + columns) * depth * 2; }
+  // Besides their buffers, in bytes.
+  int other_shared = 0;
+
+  int64_t shared() const { return int64_t(buffers) * (rows + columns) * depth * 2 + other_shared; }
 };
 constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128},
     kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
     kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
     kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256},
     // Its depth counts pairs of codes.
-    kCodes{"matmul_fp8", "fp8", 128, 128, 64, 4, 256};
+    kCodes{"matmul_fp8", "fp8", 128, 128, 64, 4, 256},
+    kBulk{"matmul_bulk", "bulk", 128, 256, 64, 4, 384, 128 * 64 * 4 + 64};
 
 inline bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16; }
 inline bool is_rounded(Arithmetic a) { return a == Arithmetic::fp8_hybrid || a == Arithmetic::nvfp4; }
@@ -70,6 +74,13 @@ inline int64_t blocks_in(const MatmulSpec& p, const Tiles& tiles) {
   return row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns) * matrices_of(p);
 }
 
+// Whether the kernels of matmul_bulk.cu can compute a product whose operands are bf16 after staging, which
+// also aligns their rows. A tensor map cannot have an empty side, nor follow the rows of experts.
+inline bool can_be_bulk(const DeviceInfo& device, const MatmulSpec& p) {
+  const Matrix& a = p.pair[0].a;
+  return device.capability == 90 && !p.ends && p.n > 0 && a.rows > 0 && a.columns > 0;
+}
+
 // Sizes and kernel, from shapes and the card's kind alone.
 struct Plan {
   bool in_f32, in_codes;
@@ -79,7 +90,10 @@ struct Plan {
   // Whether the whole weight is decoded first: on cards that multiply faster than tiles can decode.
   bool unpacks = false;
   Tiles tiles = kSmall;
+  // Number of blocks that share k, divided at multiples of `split_depth`.
   int64_t splits = 1;
+  int split_depth = 0;
+  bool is_bulk = false;
   // Lengths of the sums, that of codes in pairs.
   int64_t k[2];
 
@@ -110,6 +124,12 @@ struct Plan {
                   steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
     if (!p.ends && !p.live_rows && blocks < kMinBlocks)
       splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
+    // Dividing k as the kernels above keeps the order of sums.
+    split_depth = tiles.depth;
+    is_bulk = !in_codes && can_be_bulk(device, p) && (!decoder || unpacks) &&
+              (device.bulk_products == BulkProducts::all ||
+                  (device.bulk_products == BulkProducts::wide && tiles.columns == kWideGroups.columns));
+    if (is_bulk) tiles = kBulk;
   }
 
   int64_t element() const { return in_f32 ? 4 : 2; }

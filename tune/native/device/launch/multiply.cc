@@ -1,6 +1,7 @@
 // The launches of a product according to its plan.
 #include <stdexcept>
 
+#include "../../cuda/matmul_bulk.h"
 #include "../../cuda/matmul_f32.h"
 #include "../../cuda/stage.h"
 #include "../../cuda/unpack.h"
@@ -104,6 +105,40 @@ void multiply_f32(DeviceCall& call, const MatmulSpec& p, const Operands& o, cons
   call.launch("matmul_f32", "matmul_f32", grid, 256, params);
 }
 
+template <typename Params>
+void multiply_tiles(DeviceCall& call, const MatmulSpec& p, const Plan& plan, const Params& params,
+    const char* form) {
+  const Tiles& tiles = plan.tiles;
+  const bool decodes = plan.decoder && !plan.unpacks;
+  std::string name = std::string(tiles.prefix) + "_" + form + "_";
+  if (decodes) name += std::string(plan.decoder) + "_";
+  name += std::to_string(tiles.columns);
+  call.launch(decodes ? "matmul_stored" : tiles.module, name.c_str(),
+      {row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns), plan.splits, matrices_of(p)}, tiles.threads,
+      params, int(tiles.shared()));
+}
+
+// Operand i, which has `across` rows or columns across k. A tile of it is one box if its rows run along k,
+// and several boxes of 64 columns if they run across.
+BoxedMatrix boxes_of(const Operands& o, int i, int64_t across, int64_t k, bool along_k, int tile) {
+  if (along_k) return {o.data[i], across, k, o.stride[i], tile};
+  return {o.data[i], k, across, o.stride[i], kBulk.depth};
+}
+
+// One block a processor, which computes tiles until none are left. No result depends on their number.
+void multiply_bulk(DeviceCall& call, const MatmulSpec& p, const Plan& plan, const Operands& o,
+    const cuda::Matmul& product, const char* form) {
+  cuda::BulkMatmul params{{}, {}, product, plan.split_depth};
+  for (int i = 0; i < (has_second(p) ? 2 : 1); i++) {
+    params.a[i] = call.tensor_map(boxes_of(o, 2 * i, p.m, plan.k[i], p.form != Form::tn, kBulk.rows));
+    params.b[i] =
+        call.tensor_map(boxes_of(o, 2 * i + 1, p.n, plan.k[i], p.form == Form::nt, kBulk.columns));
+  }
+  const int64_t blocks = std::max<int64_t>(call.device().processors / plan.splits, 1);
+  call.launch(kBulk.module, (std::string(kBulk.prefix) + "_" + form + "_256").c_str(),
+      {std::min(blocks_in(p, kBulk), blocks), plan.splits}, kBulk.threads, params, int(kBulk.shared()));
+}
+
 }  // namespace
 
 Matrix floats_at(const void* data, Dtype dtype, int64_t rows, int64_t columns) {
@@ -151,18 +186,10 @@ void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace)
     call.launch("unpack", (std::string("unpack_") + plan.decoder).c_str(), {blocks_of(unpacked.runs, 256)},
         256, unpacked);
   }
-  const Tiles& tiles = plan.tiles;
-  const bool decodes = plan.decoder && !plan.unpacks;
-  std::string name = std::string(tiles.prefix) + "_" + forms[int(p.form)] + "_";
-  if (decodes) name += std::string(plan.decoder) + "_";
-  name += std::to_string(tiles.columns);
-  const Grid grid{row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns), plan.splits, matrices_of(p)};
-  const auto launch = [&](const auto& given) {
-    call.launch(decodes ? "matmul_stored" : tiles.module, name.c_str(), grid, tiles.threads, given,
-        int(tiles.shared()));
-  };
-  if (plan.in_codes) launch(with_fp8_operands(call, p, params, workspace.staged));
-  else launch(params);
+  const char* const form = forms[int(p.form)];
+  if (plan.in_codes) multiply_tiles(call, p, plan, with_fp8_operands(call, p, params, workspace.staged), form);
+  else if (plan.is_bulk) multiply_bulk(call, p, plan, o, params, form);
+  else multiply_tiles(call, p, plan, params, form);
   if (plan.splits > 1)
     call.launch("matmul", "matmul_finish", {std::min<int64_t>(blocks_of(p.m * p.n, 256), 1024)}, 256, params);
 }
