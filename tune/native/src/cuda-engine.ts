@@ -31,7 +31,7 @@ export type CudaOptions = {
    * speed for many rows.
    */
   isRowInvariant?: boolean
-  /** Which kernels of sm_90 run. Defaults to CAIRN_TUNE_KERNELS. */
+  /** A choice of kernels of sm_90. Defaults to CAIRN_TUNE_KERNELS. */
   kernels?: KernelChoice
   /** Receives a line before a build starts. */
   log?: (line: string) => void

@@ -187,7 +187,8 @@ void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace)
         256, unpacked);
   }
   const char* const form = forms[int(p.form)];
-  if (plan.in_codes) multiply_tiles(call, p, plan, with_fp8_operands(call, p, params, workspace.staged), form);
+  if (plan.in_codes)
+    multiply_tiles(call, p, plan, with_fp8_operands(call, p, params, workspace.staged), form);
   else if (plan.is_bulk) multiply_bulk(call, p, plan, o, params, form);
   else multiply_tiles(call, p, plan, params, form);
   if (plan.splits > 1)
