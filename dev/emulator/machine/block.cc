@@ -71,6 +71,8 @@ void Block::prepare(const Launch& with) {
   shadow.reset(*this, cluster->clocks);
   counts = {};
   dependency.start(code);
+  const auto& grid = with.grid;
+  handover.start(code, coordinates[0] + grid[0] * (coordinates[1] + grid[1] * coordinates[2]));
   groups.assign((count + 3) / 4, {});
   free_registers = 0;
   peer_accesses.clear();

@@ -6,6 +6,7 @@
 
 #include "bulk_copies.h"
 #include "dependency.h"
+#include "handover.h"
 #include "machine.h"
 #include "mbarriers.h"
 #include "memory.h"
@@ -86,6 +87,7 @@ struct Block {
   u32 free_registers = 0;                                 // which setmaxnreg.dec has released
   std::unordered_map<u32, PeerAccess> peer_accesses;      // to this block's shared memory, by thread
   Dependency dependency;
+  Handover handover;
   bool knows_peers = false;  // one of its warps has waited for all blocks of the cluster
   bool is_done = false;
 

@@ -52,6 +52,7 @@ void run_grid(const Launch& launch, Counts& counts) {
   work(*kept[0]);
   for (std::thread& thread : others) thread.join();
   finish_dependencies(*launch.code);
+  finish_handovers();
   if (failure) std::rethrow_exception(failure);
 }
 

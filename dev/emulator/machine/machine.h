@@ -106,6 +106,7 @@ struct Code {
   u32 max_threads = 0, max_registers = 0, min_blocks = 0;  // directives; 0 if absent
   std::array<u32, 3> cluster{};                            // .reqnctapercluster; 0 if absent
   bool launches_dependents = false, waits_for_primary = false;  // has this form of griddepcontrol
+  bool hands_over = false;  // has an atomic operation by which blocks can pass on what they wrote
   u32 param_bytes = 0;
   std::vector<std::pair<u32, u32>> params;  // offset, size
 };

@@ -39,6 +39,12 @@ bool is_mapped(const Warp& w, const Addresses& addresses);
 void note_write(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
 /// Faults if a launch that has not ended yet writes these bytes.
 void check_unfinished(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
+/// Records a write of global memory for the other blocks of the launch.
+void note_own_write(Warp& w, const Addresses& addresses, u32 size);
+/// Faults if another block of the launch wrote these bytes without handing them over.
+void check_handover(Warp& w, const Instruction& i, const Addresses& addresses, u32 size);
+/// fence and membar of memory, other than of proxies.
+void decode_memory_fence(Decoder& decoder, const Statement& s, Instruction& i);
 /// The host address of a lane's local bytes.
 std::byte* local_at(Warp& w, const Instruction& i, u32 lane, u64 at, u32 size);
 

@@ -76,6 +76,9 @@ typename Bits<T>::type apply(
         combine<T>(op, std::bit_cast<T>(old), std::bit_cast<T>(value), std::bit_cast<T>(other)));
 }
 
+// Flags of Instruction::target: what the operation orders, and whether other blocks see it.
+constexpr u32 kReleases = 1, kAcquires = 2, kOfCard = 4;
+
 template <class T>
 void run_atomic(Warp& w, const Instruction& i) {
   using U = typename Bits<T>::type;
@@ -99,6 +102,8 @@ void run_atomic(Warp& w, const Instruction& i) {
     if (where == Where::global) count_global(w.block->counts, w.mask, addresses, sizeof(T));
     if (where == Where::shared) count_shared(w.block->counts, w.mask, addresses, sizeof(T), false);
   }
+  const bool is_of_card = i.target & kOfCard;
+  if (is_of_card && (i.target & kReleases)) w.block->handover.release();
   each_lane(w.mask, [&](u32 lane) {
     u64 address = addresses.at[lane];
     auto* at = reinterpret_cast<U*>(
@@ -112,6 +117,8 @@ void run_atomic(Warp& w, const Instruction& i) {
         at, &old, apply<T>(op, old, value, other), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {}
     if (i.to != kNone) w.at<U>(i.to)[lane] = old;
   });
+  if (is_of_card) w.block->handover.observe();
+  if (is_of_card && (i.target & kAcquires)) w.block->handover.acquire();
 }
 
 Handler find_type(const std::string& type, Op op) {
@@ -136,9 +143,12 @@ void decode_atomic(Decoder& decoder, const Statement& s, Instruction& i) {
                 : parts.take("shared") || parts.take("shared::cta") ? Where::shared
                 : parts.take("shared::cluster")                     ? Where::cluster
                                                                     : Where::generic;
-  for (const char* hint :
-      {"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "noftz"})
-    parts.take(hint);
+  std::string order = parts.take_one_of({"relaxed", "acquire", "release", "acq_rel"}),
+              scope = parts.take_one_of({"cta", "cluster", "gpu", "sys"});
+  parts.take("noftz");
+  i.target = (order == "release" || order == "acq_rel" ? kReleases : 0) |
+             (order == "acquire" || order == "acq_rel" ? kAcquires : 0) |
+             (scope == "cta" || scope == "cluster" ? 0 : kOfCard);
   static const std::unordered_map<std::string, Op> ops = {{"add", Op::add}, {"min", Op::min},
       {"max", Op::max}, {"and", Op::and_}, {"or", Op::or_}, {"xor", Op::xor_}, {"exch", Op::exch},
       {"cas", Op::cas}, {"inc", Op::inc}, {"dec", Op::dec}};
@@ -148,6 +158,7 @@ void decode_atomic(Decoder& decoder, const Statement& s, Instruction& i) {
   if (name.empty() || !find_type(type, ops.at(name)))
     refuse(s.line, "the emulator does not know " + join_opcode(s.opcode));
   u32 bytes = read_type(type, s.line).bytes;
+  decoder.code().hands_over |= name != "cas" && (where == Where::global || where == Where::generic);
   i.run = find_type(type, ops.at(name));
   i.detail = u64(ops.at(name)) | u64(where) << 8;
   size_t at = 0;

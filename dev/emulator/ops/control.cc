@@ -3,7 +3,7 @@
 
 #include "../machine/async.h"
 #include "../machine/cluster.h"
-#include "lanes.h"
+#include "access.h"
 
 namespace emulator {
 namespace {
@@ -198,7 +198,8 @@ void add_control_ops(DecodeTable& table) {
   table["ret"] = decode_ret;
   table["exit"] = decode_exit;
   table["trap"] = table["brkpt"] = decode_trap;
-  for (const char* name : {"membar", "prefetchu", "applypriority", "discard", "pmevent"})
+  table["membar"] = decode_memory_fence;
+  for (const char* name : {"prefetchu", "applypriority", "discard", "pmevent"})
     table[name] = decode_nothing;
   table["nanosleep"] = decode_nanosleep;
   table["activemask"] = decode_activemask;

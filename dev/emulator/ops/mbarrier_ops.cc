@@ -123,7 +123,7 @@ void run_proxy_fence(Warp& w, const Instruction&) { w.block->cluster->clocks.fen
 void run_init_fence(Warp& w, const Instruction&) { w.block->cluster->clocks.fence_init(id_of(w), w.mask); }
 void run_nothing(Warp&, const Instruction&) {}
 
-void decode_fence(Decoder&, const Statement& s, Instruction& i) {
+void decode_fence(Decoder& decoder, const Statement& s, Instruction& i) {
   Parts parts(s);
   i.run = run_nothing;
   if (parts.take("mbarrier_init")) {
@@ -132,7 +132,7 @@ void decode_fence(Decoder&, const Statement& s, Instruction& i) {
     i.run = run_init_fence;
     return parts.expect_none();
   }
-  if (!parts.take("proxy")) return;
+  if (!parts.take("proxy")) return decode_memory_fence(decoder, s, i);
   if (parts.take_one_of({"alias", "tensormap::generic"}) != "") return;
   if (!parts.take("async")) refuse(s.line, "the emulator does not know " + join_opcode(s.opcode));
   // Bytes in global memory are not tracked.

@@ -25,6 +25,7 @@ template <class Mem, class Reg>
 void load_global_at(Warp& w, const Instruction& i, const Addresses& addresses) {
   u32 size = sizeof(Mem) * i.list_size;
   check_global(w, i, addresses, size);
+  check_handover(w, i, addresses, size);
   if (Settings::get().counts) count_global(w.block->counts, w.mask, addresses, size);
   each_lane(
       w.mask, [&](u32 lane) { put<Mem, Reg>(w, i, lane, reinterpret_cast<std::byte*>(addresses.at[lane])); });
@@ -67,6 +68,7 @@ void store_global_at(Warp& w, const Instruction& i, const Addresses& addresses) 
   u32 size = sizeof(Mem) * i.list_size;
   note_write(w, i, addresses, size);
   check_global(w, i, addresses, size);
+  note_own_write(w, addresses, size);
   if (Settings::get().counts) count_global(w.block->counts, w.mask, addresses, size);
   each_lane(w.mask,
       [&](u32 lane) { take<Mem, Reg>(w, i, lane, reinterpret_cast<std::byte*>(addresses.at[lane])); });
