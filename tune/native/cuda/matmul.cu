@@ -22,13 +22,3 @@ extern "C" __global__ void __launch_bounds__(128, 4) matmul_nn_64(const __grid_c
 extern "C" __global__ void __launch_bounds__(128, 4) matmul_tn_64(const __grid_constant__ Matmul p) {
   multiply<64, false, false, PlainRight>(p);
 }
-
-// Adds up the partial sums of the blocks that share k, in order.
-extern "C" __global__ void __launch_bounds__(256) matmul_finish(const __grid_constant__ Matmul p) {
-  const int64_t count = int64_t(p.m) * p.n;
-  for (int64_t i = first_of_thread(); i < count; i += threads_of_grid()) {
-    float sum = p.partial[i];
-    for (int split = 1; split < p.splits; split++) sum += p.partial[split * count + i];
-    finish_one(p, 0, i / p.n, int(i % p.n), sum);
-  }
-}

@@ -27,11 +27,13 @@ struct Matmul {
   // In matmul_tn the sums run along these rows, and give matrix e of y.
   const int32_t* ends;
   int32_t experts;
-  // Number of blocks that share the steps of k. Above 1, sums go to `partial` (splits, m, n).
+  // Number of blocks that share the steps of k. Above 1, sums go to `partial` (splits, m, n), and `arrived`
+  // has a zero for each tile of the result.
   int32_t splits;
   // Distances between matrices: of b in numbers, of `weight` in bytes.
   int64_t b_next[2], weight_next;
   float* partial;
+  uint32_t* arrived;
   // If not null, rows of a from *live_rows − first_row on are ignored.
   const int32_t* live_rows;
   int32_t first_row;

@@ -3,7 +3,8 @@
 // A block computes a square tile of the result. It iterates over k in steps of 32: while it multiplies one
 // step from shared memory, asynchronous copies load the next ones. Each of its warps keeps a part of the
 // tile's sums in registers. The second pair's steps follow those of the first, into the same sums. A sum's
-// order is that of k, for any tile; if blocks share k, the division depends only on the shape.
+// order is that of k, for any tile. If blocks share k, which only those of 64×64 do, the division depends on
+// the shape alone, and the last block of a tile adds the sums of all.
 #pragma once
 #include "work.h"
 
@@ -94,6 +95,14 @@ __device__ inline void multiply(const Matmul& p) {
 #pragma unroll
           for (int c = 0; c < 4; c++) sums[i][j][c] *= scale;
     }
+  }
+  if (size == 64 && p.splits > 1) {
+#pragma unroll
+    for (int i = 0; i < Shape::kPartsM; i++) write_partial(p, w, warp_m + i * 16, warp_n, sums[i]);
+    // The last block of the tile adds in order of the blocks, so the order does not depend on which is last.
+    if (!arrives_last(p.arrived + blockIdx.x, p.splits)) return;
+#pragma unroll
+    for (int i = 0; i < Shape::kPartsM; i++) add_partial(p, w, warp_m + i * 16, warp_n, sums[i]);
   }
 #pragma unroll
   for (int i = 0; i < Shape::kPartsM; i++) write_sums(p, w, warp_m + i * 16, warp_n, sums[i]);

@@ -45,6 +45,21 @@ __device__ inline float block_max(float value, float* space) {
   return maximum;
 }
 
+// Whether this block is the last of `count` blocks that arrive at a counter in global memory. It then sees
+// everything that the others wrote before they arrived. The counter is zero before the first arrival, and
+// again after the last, so that the next launch needs no clear.
+__device__ inline bool arrives_last(uint32_t* counter, int count) {
+  // The barrier orders the writes of all threads before the release of thread 0.
+  __syncthreads();
+  uint32_t place = 0;
+  if (threadIdx.x == 0)
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(place)
+                 : "l"(__cvta_generic_to_global(counter)), "r"(count - 1)
+                 : "memory");
+  return __syncthreads_or(threadIdx.x == 0 && int(place) == count - 1) != 0;
+}
+
 // Reports invalid data of a kernel. The first report is kept.
 __device__ inline void report(int32_t* fault, int code) { atomicCAS(fault, 0, code); }
 

@@ -144,10 +144,11 @@ struct Copier {
   }
 };
 
-// Writes the sums of 16 rows from `row` on, one fragment per eight columns from `column` on.
-template <int parts, class Work>
-__device__ inline void write_sums(
-    const Matmul& p, const Work& w, int row, int column, const float (&sums)[parts][4]) {
+// Runs body(row, column, sum, sum of the next column) for this thread's numbers in 16 rows from `row` on, one
+// fragment per eight columns from `column` on. Both are counted from the tile's first.
+template <int parts, class Work, class Body>
+__device__ inline void over_sums(
+    const Matmul& p, const Work& w, int row, int column, float (&sums)[parts][4], Body body) {
   const int lane = int(threadIdx.x) % kWarp;
 #pragma unroll
   for (int half = 0; half < 2; half++) {
@@ -156,17 +157,49 @@ __device__ inline void write_sums(
 #pragma unroll
     for (int j = 0; j < parts; j++) {
       const int c = w.place.column + column + j * 8 + lane % 4 * 2;
-      if (c >= p.n) continue;
-      const float one = sums[j][half * 2], two = sums[j][half * 2 + 1];
-      if (p.splits > 1) {
-        float* const to = p.partial + (int64_t(blockIdx.y) * p.m + r) * p.n + c;
-        to[0] = one;
-        if (c + 1 < p.n) to[1] = two;
-      } else {
-        finish_two(p, w.place.matrix, w.y_row + r, c, one, two);
-      }
+      if (c < p.n) body(r, c, sums[j][half * 2], sums[j][half * 2 + 1]);
     }
   }
+}
+
+template <int parts, class Work>
+__device__ inline void write_sums(
+    const Matmul& p, const Work& w, int row, int column, float (&sums)[parts][4]) {
+  over_sums(p, w, row, column, sums, [&](int r, int c, float one, float two) {
+    finish_two(p, w.place.matrix, w.y_row + r, c, one, two);
+  });
+}
+
+// For blocks that share k: writes this block's sums to `partial`.
+template <int parts, class Work>
+__device__ inline void write_partial(
+    const Matmul& p, const Work& w, int row, int column, float (&sums)[parts][4]) {
+  over_sums(p, w, row, column, sums, [&](int r, int c, float one, float two) {
+    float* const to = p.partial + (int64_t(blockIdx.y) * p.m + r) * p.n + c;
+    if (p.n % 2 == 0) {
+      *reinterpret_cast<float2*>(to) = make_float2(one, two);
+      return;
+    }
+    to[0] = one;
+    if (c + 1 < p.n) to[1] = two;
+  });
+}
+
+// Adds the partial sums of all blocks that share k, from the first block to the last.
+template <int parts, class Work>
+__device__ inline void add_partial(
+    const Matmul& p, const Work& w, int row, int column, float (&sums)[parts][4]) {
+  const int64_t next = int64_t(p.m) * p.n;
+  over_sums(p, w, row, column, sums, [&](int r, int c, float& one, float& two) {
+    const float* from = p.partial + int64_t(r) * p.n + c;
+    const bool is_pair = p.n % 2 == 0, has_two = c + 1 < p.n;
+    for (int split = 0; split < p.splits; split++, from += next) {
+      const float2 part = is_pair ? *reinterpret_cast<const float2*>(from)
+                                  : make_float2(from[0], has_two ? from[1] : 0);
+      one = split == 0 ? part.x : one + part.x;
+      two = split == 0 ? part.y : two + part.y;
+    }
+  });
 }
 
 }  // namespace cairn::cuda

@@ -93,6 +93,9 @@ class Launches {
   virtual int32_t* fault_word() = 0;
 };
 
+// The slot of the scratch whose memory is zero when it is allocated.
+constexpr int kCounterSlot = 5;
+
 class DeviceCall {
  public:
   // Null for an absent optional input.
@@ -110,6 +113,10 @@ class DeviceCall {
   T* scratch(int slot, int64_t count) {
     return reinterpret_cast<T*>(launches_.scratch(slot, size_t(count) * sizeof(T)));
   }
+
+  // Zeros, by which the blocks of a launch find the last of them (`arrives_last` in cuda/warp.h). Launches
+  // leave them zero. An op may request them once.
+  uint32_t* counters(int64_t count) { return scratch<uint32_t>(kCounterSlot, count); }
 
   // `shared` is dynamic shared memory in bytes. A grid without blocks launches nothing.
   template <class Params>

@@ -105,7 +105,7 @@ void Runner::ready(const DeviceProgram& program) {
     if (scratch_[slot]) card_->free(scratch_[slot]);
     scratch_[slot] = nullptr;
     scratch_size_[slot] = 0;
-    scratch_[slot] = card_->allocate(program.scratch[slot], false);
+    scratch_[slot] = card_->allocate(program.scratch[slot], slot == kCounterSlot);
     scratch_size_[slot] = program.scratch[slot];
     scratch_version_++;
   }

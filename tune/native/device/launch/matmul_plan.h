@@ -122,7 +122,8 @@ struct Plan {
     // Splits order the sums, so they may depend on the number of rows only if tiles may.
     const int64_t blocks = may_grow ? blocks_in(p, tiles) : blocks_of(p.n, tiles.columns),
                   steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
-    if (!p.ends && !p.live_rows && blocks < kMinBlocks)
+    // Only the small tiles can share sums. Large ones are chosen for at least kMinBlocks.
+    if (tiles.rows == kSmall.rows && !p.ends && !p.live_rows && blocks < kMinBlocks)
       splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
     // Dividing k as the kernels above keeps the order of sums.
     split_depth = tiles.depth;

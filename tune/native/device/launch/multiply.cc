@@ -26,6 +26,10 @@ int64_t staged_bytes(const MatmulSpec& p, const Plan& plan) {
 int64_t partial_count(const MatmulSpec& p, const Plan& plan) {
   return plan.splits > 1 ? plan.splits * p.m * p.n : 0;
 }
+// Tiles whose sums several blocks share, and the last of them adds up.
+int64_t shared_tiles(const MatmulSpec& p, const Plan& plan) {
+  return plan.splits > 1 && !plan.is_bulk ? blocks_in(p, plan.tiles) : 0;
+}
 
 // Operands as the kernel reads them, after staging.
 struct Operands {
@@ -66,7 +70,7 @@ Operands stage(DeviceCall& call, const MatmulSpec& p, const Plan& plan, char* sp
   return made;
 }
 
-cuda::Matmul result_of(const MatmulSpec& p, const Plan& plan, const Operands& o, float* partial) {
+cuda::Matmul result_of(const MatmulSpec& p, const Plan& plan, const Operands& o, const Workspace& space) {
   cuda::Matmul r{};
   for (int i = 0; i < 2; i++) {
     r.k[i] = int32_t(plan.k[i]);
@@ -75,7 +79,8 @@ cuda::Matmul result_of(const MatmulSpec& p, const Plan& plan, const Operands& o,
   r.m = int32_t(p.m);
   r.n = int32_t(p.n);
   r.splits = int32_t(plan.splits);
-  r.partial = partial;
+  r.partial = space.partial;
+  r.arrived = space.arrived;
   if (p.ends) r.ends = data_of<int32_t>(p.ends), r.experts = int32_t(p.ends->count);
   r.live_rows = p.live_rows;
   r.first_row = p.first_row;
@@ -137,6 +142,9 @@ void multiply_bulk(DeviceCall& call, const MatmulSpec& p, const Plan& plan, cons
   const int64_t blocks = std::max<int64_t>(call.device().processors / plan.splits, 1);
   call.launch(kBulk.module, (std::string(kBulk.prefix) + "_" + form + "_256").c_str(),
       {std::min(blocks_in(p, kBulk), blocks), plan.splits}, kBulk.threads, params, int(kBulk.shared()));
+  if (plan.splits > 1)
+    call.launch("matmul_bulk", "bulk_finish", {std::min<int64_t>(blocks_of(p.m * p.n, 256), 1024)}, 256,
+        product);
 }
 
 }  // namespace
@@ -153,14 +161,16 @@ Matrix matrix_of(const Tensor& t) {
 }
 
 Workspace workspace_of(DeviceCall& call, std::initializer_list<const MatmulSpec*> specs) {
-  int64_t staged = 0, partial = 0;
+  int64_t staged = 0, partial = 0, shared = 0;
   for (const MatmulSpec* p : specs) {
     const Plan plan(call.device(), *p);
     staged = std::max(staged, staged_bytes(*p, plan));
     partial = std::max(partial, partial_count(*p, plan));
+    shared = std::max(shared, shared_tiles(*p, plan));
   }
   return {staged > 0 ? call.scratch(kStagedSlot, staged) : nullptr,
-      partial > 0 ? call.scratch<float>(kPartialSlot, partial) : nullptr};
+      partial > 0 ? call.scratch<float>(kPartialSlot, partial) : nullptr,
+      shared > 0 ? call.counters(shared) : nullptr};
 }
 
 void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace) {
@@ -170,7 +180,7 @@ void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace)
     throw std::runtime_error("this arithmetic needs a_amax");
   const Plan plan(call.device(), p);
   const Operands o = stage(call, p, plan, workspace.staged);
-  cuda::Matmul params = result_of(p, plan, o, workspace.partial);
+  cuda::Matmul params = result_of(p, plan, o, workspace);
   if (plan.in_f32) return multiply_f32(call, p, o, params);
   for (int i = 0; i < 2; i++) {
     params.a[i] = static_cast<const uint16_t*>(o.data[2 * i]);
@@ -191,8 +201,6 @@ void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace)
     multiply_tiles(call, p, plan, with_fp8_operands(call, p, params, workspace.staged), form);
   else if (plan.is_bulk) multiply_bulk(call, p, plan, o, params, form);
   else multiply_tiles(call, p, plan, params, form);
-  if (plan.splits > 1)
-    call.launch("matmul", "matmul_finish", {std::min<int64_t>(blocks_of(p.m * p.n, 256), 1024)}, 256, params);
 }
 
 }  // namespace cairn::device

@@ -51,6 +51,7 @@ struct MatmulSpec {
 struct Workspace {
   char* staged;
   float* partial;
+  uint32_t* arrived;
 };
 constexpr int kStagedSlot = 6, kPartialSlot = 7;
 Workspace workspace_of(DeviceCall& call, std::initializer_list<const MatmulSpec*> specs);
