@@ -1,6 +1,7 @@
 // The optimizer: norm of all gradients, the clip factor, and AdamW in one pass over parameters and their two
 // moments.
 #include <cmath>
+#include <stdexcept>
 
 #include "access.h"
 #include "dynamic_map.h"
@@ -9,18 +10,40 @@
 
 namespace cairn::CAIRN_ISA {
 
+namespace {
+
 // Partial sums of fixed spans, added in order in double.
-void sum_squares(Call& call) {
-  const Tensor& x = *call.in[sum_squares_in::x];
-  const int64_t spans = ceil_div(x.count, kElementsPerTask);
-  float* partial = static_cast<float*>(shared_scratch(call.scratch, 0, size_t(spans + 1) * 4));
-  parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
-    const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
+float squares_of(Call& call, const Tensor& x, int64_t from, int64_t to, float* partial) {
+  parallel_spans(call, to - from, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
+    const float* values =
+        read_row(x, from + first, last - first, row_slot(call, thread, 0, kElementsPerTask));
     partial[first / kElementsPerTask] = dot(values, values, last - first);
   });
   double sum = 0;
-  for (int64_t i = 0; i < spans; i++) sum += double(partial[i]);
-  floats_of(*call.out[sum_squares_out::y])[0] = float(sum);
+  for (int64_t i = 0; i < ceil_div(to - from, kElementsPerTask); i++) sum += double(partial[i]);
+  return float(sum);
+}
+
+}  // namespace
+
+void sum_squares(Call& call) {
+  const Tensor &x = *call.in[sum_squares_in::x], *parts = call.in[sum_squares_in::parts];
+  const int64_t spans = ceil_div(x.count, kElementsPerTask);
+  float* partial = static_cast<float*>(shared_scratch(call.scratch, 0, size_t(spans + 1) * 4));
+  float& y = floats_of(*call.out[sum_squares_out::y])[0];
+  if (!parts) {
+    y = squares_of(call, x, 0, x.count, partial);
+    return;
+  }
+  float sum = 0;
+  int64_t end = 0;
+  for (int64_t i = 0; i < parts->dims[0]; i++) {
+    const int64_t from = ints_of(*parts)[2 * i], to = ints_of(*parts)[2 * i + 1];
+    if (from < end || to < from || to > x.count) throw std::runtime_error("parts must ascend within x");
+    sum += squares_of(call, x, from, to, partial);
+    end = to;
+  }
+  y = sum;
 }
 
 void sum_squares_scratch(const Call& call, ScratchSizes& sizes) {

@@ -183,7 +183,7 @@ inline constexpr OpInfo kOps[] = {
     {"observe_amax", 2, 1, 0, {"history", "amax"}, {"y"}},
     {"roll_amax", 1, 1, 0, {"history"}, {"y"}},
     {"accumulate", 2, 1, 0, {"total", "x"}, {"y"}},
-    {"sum_squares", 1, 1, 0, {"x"}, {"y"}},
+    {"sum_squares", 2, 1, 0, {"x", "parts"}, {"y"}},
     {"clip_factor", 2, 2, 1, {"sum_squares", "count"}, {"factor", "norm"}},
     {"adamw", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"adamw_8bit", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
@@ -885,7 +885,7 @@ namespace roll_amax_in { enum : int { history }; }
 namespace roll_amax_out { enum : int { y }; }
 namespace accumulate_in { enum : int { total, x }; }
 namespace accumulate_out { enum : int { y }; }
-namespace sum_squares_in { enum : int { x }; }
+namespace sum_squares_in { enum : int { x, parts }; }
 namespace sum_squares_out { enum : int { y }; }
 namespace clip_factor_in { enum : int { sum_squares, count }; }
 namespace clip_factor_out { enum : int { factor, norm }; }

@@ -344,8 +344,11 @@ export const OPS = {
     inPlace: { y: 'total' },
   }),
   sum_squares: op({
-    doc: 'y = sum of x² in blocks of fixed size, so that the result does not depend on the number of threads',
-    inputs: { x: 'float (...)' },
+    doc:
+      'y = sum of x² in blocks of fixed size, so that the result does not depend on the number of threads. ' +
+      'With parts, the sum of the results for elements [parts[p][0], parts[p][1]) of x in f32, in order of p; ' +
+      'parts ascend and do not overlap',
+    inputs: { x: 'float (...)', 'parts?': 'i32 (P, 2)' },
     attrs: {},
     outputs: { y: 'f32 (1)' },
   }),

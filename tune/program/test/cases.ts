@@ -436,6 +436,30 @@ function* elementwise(dtype: Dtype): Generator<Case> {
   }
   yield { op: 'accumulate', name: 'odd', inputs: { total: noise('f32', shape, 26), x: a }, attrs: {}, dtype }
   yield { op: 'sum_squares', name: 'long', inputs: { x: noise(dtype, [40_001], 27) }, attrs: {}, dtype }
+  // Parts of several spans, of none and of one number, with gaps between them.
+  const ends = [5, 5, 7, 16_391, 16_400, 33_000, 33_001, 33_002, 39_990, 40_001]
+  yield {
+    op: 'sum_squares',
+    name: 'of parts',
+    inputs: { x: noise(dtype, [40_001], 27), parts: tensor('i32', [5, 2], ends) },
+    attrs: {},
+    dtype,
+  }
+  // More parts than the block that adds them has threads.
+  yield {
+    op: 'sum_squares',
+    name: 'of many parts',
+    inputs: {
+      x: noise(dtype, [2000], 27),
+      parts: tensor(
+        'i32',
+        [600, 2],
+        range(1200, i => 3 * (i >> 1) + 2 * (i % 2)),
+      ),
+    },
+    attrs: {},
+    dtype,
+  }
   const ids = tensor(
     'i32',
     [33],

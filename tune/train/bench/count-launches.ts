@@ -70,7 +70,7 @@ export function countStep(
   })
   return {
     micro: countProgram(engine, micro.program),
-    norm: countProgram(engine, recordNorm(micro.trained, config)),
+    norm: countProgram(engine, recordNorm(micro, config)),
     update: countProgram(engine, recordUpdate(micro, config)),
   }
 }

@@ -6,7 +6,7 @@
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { COPY } from '@cairn-tune/models'
 import { countElements, type Shape } from '@cairn-tune/ops'
-import { createRecorder, outputBinding, prepare, type Buffers } from '@cairn-tune/program'
+import { adoptAll, createRecorder, outputBinding, prepare, type Buffers } from '@cairn-tune/program'
 
 export type AdapterCopies = {
   /** Numbers [from, to) of each adapter, in both buffers. */
@@ -32,6 +32,18 @@ export function layOut(adapters: readonly { name: string; shape: Shape }[]): Ada
 /** Name of the buffer of all adapters. Those of sums and moments have the prefixes of a tensor's. */
 export const ADAPTERS = 'adapters'
 
+/** Input with the numbers of `spans`, which the norm of the gradients reads. */
+export const SPANS = 'adapters:spans'
+
+/**
+ * Whether a norm over the tensors may read the adapters as parts of one buffer. They must come first, because
+ * sums are added in order of the tensors.
+ */
+export const comeFirst = (copies: AdapterCopies, tensors: readonly { name: string }[]): boolean =>
+  copies.count <= MAX_I32 && copies.spans.every(({ name }, i) => tensors[i]?.name === name)
+
+const MAX_I32 = 2 ** 31 - 1
+
 /** Bytes of the copies, and of the gaps between adapters in `buffers` buffers of f32. */
 export function copyBytes(layout: AdapterCopies | undefined, buffers: number): number {
   if (!layout) return 0
@@ -56,11 +68,13 @@ export function allocateCopies(
 ): CopiedAdapters {
   const wholes = new Map(prefixes.map(prefix => [prefix, engine.allocate(count * 4)]))
   const copies = engine.allocate(count * 2)
+  const table = Int32Array.from(spans.flatMap(({ from, to }) => [from, to]))
   const g = createRecorder()
   const { y } = g.cast({ x: g.input(ADAPTERS, 'f32', [count]) }, { dtype: 'bf16' })
   const rounding = prepare(engine, g.finish({ copies: y }))
   const buffers = {
     ...Object.fromEntries([...wholes].map(([prefix, whole]) => [prefix + ADAPTERS, whole])),
+    ...adoptAll(engine, { [SPANS]: table }),
     ...Object.fromEntries(
       spans.map(({ name, from, to }) => [COPY + name, engine.part(copies, from * 2, to * 2)]),
     ),

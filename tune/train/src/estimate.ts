@@ -139,7 +139,7 @@ function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number
   const scratch = Math.max(
     ...[
       micro.program,
-      recordNorm(micro.trained, config),
+      recordNorm(micro, config),
       recordUpdate(micro, config),
       ...others.map(({ program }) => program),
     ].map(program => scratchBytes(engine, program)),

@@ -2,21 +2,34 @@
 import type { Dtype, Shape } from '@cairn-tune/ops'
 import { createRecorder, type Program } from '@cairn-tune/program'
 import type { ExpertSlice } from '@cairn-tune/weights'
-import { ADAPTERS } from './adapter-copies.ts'
+import { ADAPTERS, SPANS, comeFirst } from './adapter-copies.ts'
 import type { TrainConfig } from './config.ts'
 import { gradientOf, type MicroStep, type Trained } from './record-step.ts'
 
 /** Input with the sum of squares of a gradient whose experts are divided among ranks. */
 export const squaresOf = (name: string) => `squares:${name}`
 
-/** The norm of the mean gradient: outputs `norm`, and `factor`, which the update multiplies by. */
-export function recordNorm(trained: readonly Trained[], config: TrainConfig): Program {
+/**
+ * The norm of the mean gradient: outputs `norm`, and `factor`, which the update multiplies by. Adapters with
+ * copies are parts of one tensor, with the same bits as one by one.
+ */
+export function recordNorm(
+  { trained, copies }: Pick<MicroStep, 'trained' | 'copies'>,
+  config: TrainConfig,
+): Program {
   const g = createRecorder()
-  const squares = trained.map(({ name, shape, slice }) =>
-    slice
-      ? g.input(squaresOf(name), 'f32', [1])
-      : g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y,
-  )
+  const whole = copies && comeFirst(copies, trained) ? copies : undefined
+  const squares = trained
+    .slice(whole?.spans.length)
+    .map(({ name, shape, slice }) =>
+      slice
+        ? g.input(squaresOf(name), 'f32', [1])
+        : g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y,
+    )
+  if (whole) {
+    const x = g.input(gradientOf(ADAPTERS), 'f32', [whole.count])
+    squares.unshift(g.sum_squares({ x, parts: g.input(SPANS, 'i32', [whole.spans.length, 2]) }, {}).y)
+  }
   const sum = squares.reduce((a, b) => g.add({ a, b }, {}).y)
   const { factor, norm } = g.clip_factor(
     { sum_squares: sum, count: g.input('count', 'f32', [1]) },

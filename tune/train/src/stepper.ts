@@ -132,7 +132,7 @@ export async function createStepper({
   )
   const ready = ({ program, plan }: PlannedProgram) => prepare(engine, program, plan, arena)
   const [norm, update] = [
-    prepare(engine, recordNorm(micro.trained, config)),
+    prepare(engine, recordNorm(micro, config)),
     prepare(engine, recordUpdate(micro, config)),
   ]
   const scoring = planned.scoring && ready(planned.scoring)

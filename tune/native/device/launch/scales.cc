@@ -8,7 +8,8 @@ namespace cairn::device {
 
 namespace {
 
-constexpr int kThreads = 256;
+// kBlocksOfPart blocks share the spans of a part: adapters of rank 16 have one to twelve.
+constexpr int kThreads = 256, kBlocksOfPart = 8;
 
 void reduce(DeviceCall& call, const char* spans_kernel, const char* last_kernel) {
   const Tensor& x = *call.in[0];
@@ -19,10 +20,24 @@ void reduce(DeviceCall& call, const char* spans_kernel, const char* last_kernel)
   call.launch("scales", last_kernel, {1}, kThreads, params);
 }
 
+void sum_parts(DeviceCall& call, const Tensor& x, const Tensor& ends) {
+  const int64_t parts = ends.dims[0];
+  const cuda::SquaresOfParts params{x.data, data_of<int32_t>(ends),
+      call.scratch<float>(0, blocks_of(x.count, cuda::kSpan) + parts), call.scratch<float>(1, parts),
+      call.counters(1), data_of<float>(call.out[sum_squares_out::y]), call.fault_word(), x.count, parts,
+      call.fault("parts must ascend within x"), x.dtype};
+  call.launch("scales", "squares_of_parts", {parts, kBlocksOfPart}, kThreads, params);
+  call.launch("scales", "sum_of_parts", {parts}, kThreads, params);
+}
+
 }  // namespace
 
 void amax(DeviceCall& call) { reduce(call, "amax", "amax_of_spans"); }
-void sum_squares(DeviceCall& call) { reduce(call, "sum_squares", "sum_of_spans"); }
+void sum_squares(DeviceCall& call) {
+  const Tensor* parts = call.in[sum_squares_in::parts];
+  if (parts) sum_parts(call, *call.in[sum_squares_in::x], *parts);
+  else reduce(call, "sum_squares", "sum_of_spans");
+}
 
 void delayed_amax(DeviceCall& call) {
   const Tensor& history = *call.in[delayed_amax_in::history];

@@ -8,7 +8,7 @@ import * as norms from './norms.ts'
 import * as preferences from './preferences.ts'
 import * as products from './matmuls.ts'
 import * as serving from './serving.ts'
-import { at, capped, fill, get, number, type Define } from './matrix.ts'
+import { at, capped, fill, get, number, sizes, type Define, type Inputs } from './matrix.ts'
 
 const elementwise =
   (combine: (a: number, b: number) => number, a: string, b: string): Define =>
@@ -42,6 +42,14 @@ const adamw: Define = (inputs, attrs) => {
 }
 
 const largest = (values: Float64Array) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
+
+const partsOf = (inputs: Inputs): Float64Array[] => {
+  const [x, parts] = [get(inputs, 'x').values, inputs['parts']]
+  if (!parts) return [x]
+  return Array.from({ length: sizes(parts)[0] }, (_, p) =>
+    x.subarray(at(parts.values, 2 * p), at(parts.values, 2 * p + 1)),
+  )
+}
 
 const clipFactor: Define = (inputs, attrs) => {
   const count = at(get(inputs, 'count').values, 0)
@@ -135,7 +143,9 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   }),
   accumulate: elementwise((a, b) => a + b, 'total', 'x'),
   sum_squares: inputs => ({
-    y: Float64Array.of(get(inputs, 'x').values.reduce((sum, value) => sum + value * value, 0)),
+    y: Float64Array.of(
+      partsOf(inputs).reduce((all, part) => all + part.reduce((sum, value) => sum + value * value, 0), 0),
+    ),
   }),
   clip_factor: clipFactor,
   adamw,
