@@ -21,7 +21,7 @@ const GRADIENTS = CASES.filter(({ op, dtype }) => op === 'attention_grad' && dty
 const LONG = GRADIENTS.filter(({ name }) => /^0\|(1\|200|130)\|391/.test(name))
 
 const ORDERS: readonly (readonly [string, Settings, readonly Case[]])[] = [
-  ['with warps in turn', {}, [...new Set([...LONG, ...everyNth(6, GRADIENTS)])]],
+  ['with warps in turn', {}, [...new Set([...LONG, ...everyNth(24, GRADIENTS)])]],
   ['with a seeded random order of warps', { CAIRN_EMULATOR_SEED: '1' }, LONG.slice(1)],
   ['with copies that complete at once', { CAIRN_EMULATOR_COPIES: 'at-once' }, LONG.slice(1)],
 ]
@@ -107,3 +107,7 @@ function compareKernels(): void {
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined)
   describe('the gradient of attention by warpgroups', compareKernels)
+else
+  test('without nvcc the engine reports that it needs nvcc', async () => {
+    await expect(createEngineOf({})).rejects.toThrow('requires nvcc, which was not found')
+  }, 600_000)

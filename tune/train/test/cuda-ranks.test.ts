@@ -13,7 +13,7 @@ const dataset = bench.writeTexts('texts', textsOf(32, 30))
 
 const hasNvcc = findNvcc(nvccCandidates(process.env)) !== undefined
 
-describe.skipIf(!hasNvcc)('on emulated cards', async () => {
+describe('on emulated cards', async () => {
   /** Two micro-batches of each of two ranks, so that sums of two rounds are added. */
   const onCards = async (ranks: number, nccl?: string) => {
     const env = await emulatorEnv({ CAIRN_EMULATOR_CARDS: '2' })
@@ -31,6 +31,12 @@ describe.skipIf(!hasNvcc)('on emulated cards', async () => {
     return { notes, result: await bench.run(given, { onNote: line => notes.push(line) }) }
   }
 
+  if (!hasNvcc) {
+    test('without nvcc a run reports that it needs nvcc', async () => {
+      await expect(onCards(2)).rejects.toThrow('requires nvcc, which was not found')
+    })
+    return
+  }
   // `npm test` runs one of the two, `npm run test:cuda` both.
   test.each(
     everyNth(2, [
