@@ -33,7 +33,7 @@ const FAULTS = [
   'stopped-clock',
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
-/** Of the same kind, in packages: outages, damaged files, deaths at every write, floods, hostile messages. */
+/** Tests of packages that inject outages, damaged files, deaths at every write, floods, hostile messages. */
 const FAULTS_OF_PACKAGES = [
   'agent/api/test/large-records.test.ts',
   'agent/api/test/security/login-flood.test.ts',

@@ -256,7 +256,7 @@ __device__ inline void grad_keys(const Attention& p) {
   }
   await_sums<0>(dk);
   await_sums<0>(dv);
-  // As in the first pass.
+  // Products of the other warps may still read the tiles, as in the first pass.
   __syncthreads();
   const int row = own_row - lane / 4;
   write_sums<width>(space, p, p.dk, p.k_stride, kv, row, tile.end, dk);

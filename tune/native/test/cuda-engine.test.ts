@@ -6,7 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { buildEmulator, emulatorEnv } from '@cairn-tune/emulator'
+import { buildEmulator } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { OP_NAMES } from '@cairn-tune/ops'
 import { listCardOps, listCards } from '../src/cards.ts'
 import { createCudaEngine, type CudaEngine } from '../src/cuda-engine.ts'
@@ -120,8 +121,7 @@ test('without a driver the error says so', async () => {
 test('one process can use emulated cards of several settings', async () => {
   const capabilities: number[] = []
   for (const capability of ['90', '89']) {
-    const env = await emulatorEnv({ CAIRN_EMULATOR_CAPABILITY: capability })
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    await stubEmulator({ CAIRN_EMULATOR_CAPABILITY: capability })
     capabilities.push(...(await listCards()).map(card => card.capability))
   }
   expect(capabilities).toEqual([90, 89])

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { emulatorEnv } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { OP_NAMES } from '@cairn-tune/ops'
 import { createCudaEngine, type CudaEngine } from '../src/cuda-engine.ts'
 import { FLAT_VERSION, type BoundRun, type DeviceBuffer, type FlatProgram } from '../src/engine.ts'
@@ -16,8 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cairn-queue-'))
 
 let engine: CudaEngine
 beforeAll(async () => {
-  const env = await emulatorEnv({ CAIRN_EMULATOR_STREAMS: 'late' })
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  await stubEmulator({ CAIRN_EMULATOR_STREAMS: 'late' })
   vi.stubEnv('CUDA_HOME', makeToolkit(folder))
   engine = await createCudaEngine()
 }, 600_000)

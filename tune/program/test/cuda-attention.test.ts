@@ -4,7 +4,8 @@
  * the same order. `npm run test:cuda` runs every case in each order of warps and copies.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { emulatorEnv, type Settings } from '@cairn-tune/emulator'
+import type { Settings } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { createCudaEngine, findNvcc, nvccCandidates, type CudaEngine } from '@cairn-tune/native'
 import { everyNth, RUN_ALL } from '@cairn-tune/ops/test/sample'
 import { flatten } from '../src/flatten.ts'
@@ -27,8 +28,7 @@ const ORDERS: readonly (readonly [string, Settings, readonly Case[]])[] = [
 ]
 
 async function createEngineOf(settings: Settings, kernels?: string): Promise<CudaEngine> {
-  const env = await emulatorEnv({ ...settings, CAIRN_EMULATOR_CAPABILITY: '90' })
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  await stubEmulator({ ...settings, CAIRN_EMULATOR_CAPABILITY: '90' })
   vi.stubEnv('CAIRN_TUNE_KERNELS', kernels)
   try {
     return await createCudaEngine()

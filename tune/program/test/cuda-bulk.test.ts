@@ -3,7 +3,8 @@
  * they replace, in any order of warps and wherever copies complete.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { emulatorEnv, type Settings } from '@cairn-tune/emulator'
+import type { Settings } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { createCudaEngine, findNvcc, nvccCandidates, type CudaEngine } from '@cairn-tune/native'
 import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
 import { everyNth } from '@cairn-tune/ops/test/sample'
@@ -15,8 +16,7 @@ type Extras = { rank?: number; dtype?: Dtype; arithmetic?: string; addend?: Dtyp
 
 /** An engine on an emulated card of capability 90. */
 async function openEngine(kernels: string, settings: Settings): Promise<CudaEngine> {
-  const env = await emulatorEnv({ CAIRN_EMULATOR_CAPABILITY: '90', ...settings })
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  await stubEmulator({ CAIRN_EMULATOR_CAPABILITY: '90', ...settings })
   vi.stubEnv('CAIRN_TUNE_KERNELS', kernels)
   return await createCudaEngine()
 }

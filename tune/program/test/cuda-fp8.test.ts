@@ -5,7 +5,8 @@
  * each.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { buildEmulator, emulatorEnv, type Settings } from '@cairn-tune/emulator'
+import { buildEmulator, type Settings } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import {
   createCudaEngine,
   createEngine,
@@ -91,7 +92,7 @@ function compareOn({ settings, tolerances, products, kernels, isSampled = true }
   let cpu: Engine
   beforeAll(async () => {
     vi.stubEnv('CAIRN_TUNE_CUDA_FP8', products)
-    for (const [name, value] of Object.entries(await emulatorEnv(settings))) vi.stubEnv(name, value)
+    await stubEmulator(settings)
     engine = await createCudaEngine()
     cpu = await createEngine({ threads: 1 })
   }, 600_000)

@@ -4,7 +4,8 @@
  * copies has its own test file.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { buildEmulator, emulatorEnv, type Settings } from '@cairn-tune/emulator'
+import { buildEmulator, type Settings } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import {
   createCudaEngine,
   createEngine,
@@ -38,7 +39,7 @@ function interpretKernels({ order, sampleOf }: Options): void {
   let engine: CudaEngine
   let cpu: Engine
   beforeAll(async () => {
-    for (const [name, value] of Object.entries(await emulatorEnv(order))) vi.stubEnv(name, value)
+    await stubEmulator(order)
     engine = await createCudaEngine()
     cpu = await createEngine({ threads: 1 })
   }, 600_000)

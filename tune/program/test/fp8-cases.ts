@@ -1,6 +1,6 @@
 /**
- * What products of fp8 operands are tried on: rests of tiles and of steps in every direction, an odd and an
- * even number of steps, sums that several blocks share, and a second pair.
+ * The cases of products of fp8 operands. They leave a rest of a tile and of a step in every direction, and
+ * have odd and even numbers of steps, sums that several blocks share, and a second pair.
  */
 import type { Case } from './cases.ts'
 import { draw, noise, tensor, type Value } from './one-op.ts'

@@ -3,7 +3,7 @@
  * does not depend on which block that is, and leaves the counter of arrivals ready for the next launch.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { emulatorEnv } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { createCudaEngine, createEngine, findNvcc, nvccCandidates, type Engine } from '@cairn-tune/native'
 import { noise, runNative, tensor, type Value } from './one-op.ts'
 import { range } from './serving-cases.ts'
@@ -70,8 +70,7 @@ test('the sum of parts has the bits of one sum for each on the processor', async
 function addOnCard(capability: string): void {
   let engine: Engine
   beforeAll(async () => {
-    const env = await emulatorEnv({ CAIRN_EMULATOR_CAPABILITY: capability })
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    await stubEmulator({ CAIRN_EMULATOR_CAPABILITY: capability })
     engine = await createCudaEngine()
   }, 600_000)
   afterAll(() => {

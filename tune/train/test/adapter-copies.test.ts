@@ -3,7 +3,7 @@
  * themselves, on the processor and on the emulated card.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { emulatorEnv } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { findNvcc, nvccCandidates } from '@cairn-tune/native'
 import { START } from '../src/data/batches.ts'
 import { planRun } from '../src/estimate.ts'
@@ -76,8 +76,7 @@ test('without bf16 arithmetic there are no copies', async () => {
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
   describe('on the emulated card', () => {
     beforeEach(async () => {
-      const env = await emulatorEnv({ CAIRN_EMULATOR_STREAMS: 'late' })
-      for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+      await stubEmulator({ CAIRN_EMULATOR_STREAMS: 'late' })
     })
 
     test('in bf16', async () => {

@@ -3,7 +3,8 @@
  * the processor's.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { buildEmulator, emulatorEnv, type Settings } from '@cairn-tune/emulator'
+import { buildEmulator, type Settings } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { createCudaEngine, createEngine, findNvcc, nvccCandidates } from '@cairn-tune/native'
 import { FIGURES, gapOf, stepOf } from './card-steps.ts'
 
@@ -27,8 +28,7 @@ function compareWithProcessor(): void {
   test.each(VARIANTS)(
     'loss and gradients, $recipe in $compute, $settings',
     async ({ settings, figure, ...variant }) => {
-      const env = await emulatorEnv({ CAIRN_EMULATOR_CAPABILITY: '90', ...settings })
-      for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+      await stubEmulator({ CAIRN_EMULATOR_CAPABILITY: '90', ...settings })
       const options = {
         ...variant,
         shape: 'tiny',

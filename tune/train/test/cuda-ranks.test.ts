@@ -1,6 +1,7 @@
 /** Data parallel training on cards, which are emulated here. */
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
-import { buildEmulatedNccl, emulatorEnv } from '@cairn-tune/emulator'
+import { buildEmulatedNccl } from '@cairn-tune/emulator'
+import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { findNvcc, nvccCandidates } from '@cairn-tune/native'
 import { everyNth } from '@cairn-tune/ops/test/sample'
 import { adapterOf, withRanks } from './rank-runs.ts'
@@ -16,8 +17,7 @@ const hasNvcc = findNvcc(nvccCandidates(process.env)) !== undefined
 describe('on emulated cards', async () => {
   /** Two micro-batches of each of two ranks, so that sums of two rounds are added. */
   const onCards = async (ranks: number, nccl?: string) => {
-    const env = await emulatorEnv({ CAIRN_EMULATOR_CARDS: '2' })
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    await stubEmulator({ CAIRN_EMULATOR_CARDS: '2' })
     vi.stubEnv('CAIRN_TUNE_NCCL', nccl)
     const notes: string[] = []
     const given = withRanks(ranks, {

@@ -12,7 +12,7 @@ namespace cairn::device {
 namespace {
 
 constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMaxWidth = 256, kDeltaSlot = 0;
-// Of the kernels for warpgroups.
+// Sizes that the kernels for warpgroups have in cuda/heads_groups.h too.
 constexpr int kGroupRows = 128, kGroupThreads = 256, kStepRows = 64, kBuffers = 3;
 
 // Checked sizes of both variants.
