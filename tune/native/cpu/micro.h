@@ -57,18 +57,31 @@ template <bool pairs, int nv, int strip, int R = kRegisterRows>
     for (int j = 0; j < nv; j++) store(c + i * ldc + j * VL, sum[i][j]);
 }
 
-// kRegisterRows rows of strips of as many, or of a strip of `strip`.
-template <int strip = kRegisterRows>
-inline void run_registers(bool pairs, int nv, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride,
-    float* c, int64_t ldc, bool add) {
-  if (pairs && kHasBf16Dot) {
-    if (nv == 3) return micro<kHasBf16Dot, 3, strip>(n, a, 0, b, stride, c, ldc, add);
-    if (nv == 2) return micro<kHasBf16Dot, 2, strip>(n, a, 0, b, stride, c, ldc, add);
-    return micro<kHasBf16Dot, 1, strip>(n, a, 0, b, stride, c, ldc, add);
+// The first `rows` rows of a strip of kRegisterRows, in twos. Experts have few rows, so that their last strip
+// is a tenth of their work or more.
+template <bool pairs, int nv, int strip>
+inline void micro_rows(int64_t rows, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride, float* c,
+    int64_t ldc, bool add) {
+  if constexpr (kRegisterRows == 8) {
+    if (rows <= 2) return micro<pairs, nv, strip, 2>(n, a, 0, b, stride, c, ldc, add);
+    if (rows <= 4) return micro<pairs, nv, strip, 4>(n, a, 0, b, stride, c, ldc, add);
+    if (rows <= 6) return micro<pairs, nv, strip, 6>(n, a, 0, b, stride, c, ldc, add);
   }
-  if (nv == 3) return micro<false, 3, strip>(n, a, 0, b, stride, c, ldc, add);
-  if (nv == 2) return micro<false, 2, strip>(n, a, 0, b, stride, c, ldc, add);
-  return micro<false, 1, strip>(n, a, 0, b, stride, c, ldc, add);
+  micro<pairs, nv, strip>(n, a, 0, b, stride, c, ldc, add);
+}
+
+// `rows` rows, at most kRegisterRows, of strips of as many or of a strip of `strip`; it may compute more.
+template <int strip = kRegisterRows>
+inline void run_registers(bool pairs, int64_t rows, int nv, int64_t n, const uint32_t* a, const uint32_t* b,
+    int64_t stride, float* c, int64_t ldc, bool add) {
+  if (pairs && kHasBf16Dot) {
+    if (nv == 3) return micro_rows<kHasBf16Dot, 3, strip>(rows, n, a, b, stride, c, ldc, add);
+    if (nv == 2) return micro_rows<kHasBf16Dot, 2, strip>(rows, n, a, b, stride, c, ldc, add);
+    return micro_rows<kHasBf16Dot, 1, strip>(rows, n, a, b, stride, c, ldc, add);
+  }
+  if (nv == 3) return micro_rows<false, 3, strip>(rows, n, a, b, stride, c, ldc, add);
+  if (nv == 2) return micro_rows<false, 2, strip>(rows, n, a, b, stride, c, ldc, add);
+  return micro_rows<false, 1, strip>(rows, n, a, b, stride, c, ldc, add);
 }
 
 // A strip of which `rows` rows are needed; it may compute more.
@@ -80,7 +93,7 @@ inline void run_micro(bool pairs, int64_t rows, int nv, int64_t n, const uint32_
         c, ldc, add, [] {});
 #endif
   for (int64_t i = 0; i < min64(rows, MR); i += kRegisterRows)
-    run_registers<MR>(pairs, nv, n, a + i, b, stride, c + i * ldc, ldc, add);
+    run_registers<MR>(pairs, rows - i, nv, n, a + i, b, stride, c + i * ldc, ldc, add);
 }
 
 // The same with words of a in place, which only bf16 pairs support.

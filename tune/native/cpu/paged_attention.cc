@@ -186,7 +186,7 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
     pack_values(p, v, kv, rows.span.table, key0, count, values);
     for (int64_t panel = 0; panel * NR < count; panel++)
       for (int64_t i = 0; i < queries; i += kRegisterRows)
-        run_registers(p.pairs(), int(ceil_div(min64(NR, count - panel * NR), VL)),
+        run_registers(p.pairs(), queries - i, int(ceil_div(min64(NR, count - panel * NR), VL)),
             full_words(p.words, p.width), left + i * p.width_words, keys + panel * NR * p.width_words, NR,
             grid + i * BC + panel * NR, BC, false);
     for (int64_t i = 0; i < queries; i++)
@@ -197,7 +197,7 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
     for (int64_t i = 0; i < queries; i += kRegisterRows)
       for (int64_t column = 0; column < p.width; column += NR) {
         const int64_t nv = min64(kVectors, ceil_div(p.width - column, VL));
-        run_registers(p.pairs(), int(nv), full_words(p.words, count), weights + i * n, values + column * n,
+        run_registers(p.pairs(), queries - i, int(nv), full_words(p.words, count), weights + i * n, values + column * n,
             nv * VL, sums + i * p.padded + column, p.padded, true);
       }
   }
