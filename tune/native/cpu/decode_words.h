@@ -20,16 +20,21 @@ inline bool has_word_decoder([[maybe_unused]] const Stored& s) {
 #endif
 }
 
-// bf16 is read in place, and every other instruction set decodes floats. Rows are read a stretch of a panel
-// at a time (panel.h), which is too short for the hardware prefetcher: the next stretch is prefetched.
+// Rows are read a stretch of a panel at a time (panel.h), which is too short for the hardware prefetcher: the
+// next stretch, 256 numbers further, is prefetched.
+template <int bits>
+inline void prefetch_stretch(const void* at) {
+  __builtin_prefetch(static_cast<const char*>(at) + 256 * bits / 8, 0, 3);
+}
+
+// bf16 is read in place, and every other instruction set decodes floats.
 struct PlainWords {
-  static constexpr int64_t kAhead = 512;
   int64_t columns;
   const char* data;
   explicit PlainWords(const Stored& s) : columns(s.columns), data(s.part[0]) {}
-  vu along(int64_t row, int64_t k) const {
+  [[gnu::always_inline]] vu along(int64_t row, int64_t k) const {
     const char* at = data + (row * columns + k) * 2;
-    __builtin_prefetch(at + kAhead, 0, 3);
+    prefetch_stretch<16>(at);
     return load_as<vu>(at);
   }
 };
@@ -74,28 +79,53 @@ inline vu zip(__m512i two) {
       two);
 }
 
+// The sixteen numbers of a block, as bf16, for each of the 256 possible scales of a block.
+struct Nvfp4Tables {
+  bool is_filled = false;
+  uint32_t tensor = 0;  // the bits of the tensor's scale
+  alignas(64) __m256i words[256];
+
+  void fill(float scale) {
+    is_filled = true, tensor = bits_of(scale);
+    for (int code = 0; code < 256; code++)
+      words[code] = (__m256i)_mm512_cvtneps_pbh(
+          (__m512)(load(kE2m1Table) * decode_e4m3_one(uint8_t(code)) * scale));
+  }
+};
+
+// A thread decodes one matrix for a while, a stretch of a panel in each call. It keeps the tables of the last
+// one, 8 KiB.
+inline const __m256i* nvfp4_tables(float scale) {
+  static thread_local Nvfp4Tables tables;
+  if (!tables.is_filled || tables.tensor != bits_of(scale)) tables.fill(scale);
+  return tables.words;
+}
+
 struct Nvfp4Words {
   int64_t columns;
   const uint8_t *codes, *scales;
-  float tensor;
+  const __m256i* tables;
   explicit Nvfp4Words(const Stored& s)
       : columns(s.columns),
         codes(reinterpret_cast<const uint8_t*>(s.part[0])),
         scales(reinterpret_cast<const uint8_t*>(s.part[1])),
-        tensor(s.without_tensor_scale ? 1.0f : tensor_scale_of(s)) {}
+        tables(nvfp4_tables(s.without_tensor_scale ? 1.0f : tensor_scale_of(s))) {}
 
-  vf table(uint64_t block) const { return load(kE2m1Table) * decode_e4m3_one(scales[block]) * tensor; }
-  vu along(int64_t row, int64_t k) const {
+  [[gnu::always_inline]] __m512i two_blocks(uint64_t first, uint64_t second) const {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(tables[scales[first]]), tables[scales[second]], 1);
+  }
+  [[gnu::always_inline]] vu along(int64_t row, int64_t k) const {
     const uint64_t at = uint64_t(row * columns + k), block = at / kNvfp4Block;
+    prefetch_stretch<4>(codes + at / 2);
     // The second block of the 32 numbers is the second table.
     const __m512i second = _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi32(0x00100010), 1);
-    return (vu)_mm512_permutexvar_epi16(_mm512_or_si512(nibbles_along<false>(codes + at / 2), second),
-        round_two(table(block), table(block + 1)));
+    return (vu)_mm512_permutexvar_epi16(
+        _mm512_or_si512(nibbles_along<false>(codes + at / 2), second), two_blocks(block, block + 1));
   }
-  vu across(int64_t row, int64_t column) const {
+  [[gnu::always_inline]] vu across(int64_t row, int64_t column) const {
     const uint64_t at = uint64_t(row * columns + column), below = at + uint64_t(columns);
     return (vu)_mm512_permutexvar_epi16(nibbles_across<false>(codes + at / 2, codes + below / 2),
-        round_two(table(at / kNvfp4Block), table(below / kNvfp4Block)));
+        two_blocks(at / kNvfp4Block, below / kNvfp4Block));
   }
 };
 
@@ -108,12 +138,13 @@ struct Mxfp4Words {
         scales(reinterpret_cast<const uint8_t*>(s.part[1])) {}
 
   vf table(uint64_t at) const { return load(kE2m1Table) * decode_e8m0(scales[at / kMxfp4Block]); }
-  vu along(int64_t row, int64_t k) const {
+  [[gnu::always_inline]] vu along(int64_t row, int64_t k) const {
     const uint64_t at = uint64_t(row * columns + k);
+    prefetch_stretch<4>(codes + at / 2);
     const vf one = table(at);
     return (vu)_mm512_permutexvar_epi16(nibbles_along<false>(codes + at / 2), round_two(one, one));
   }
-  vu across(int64_t row, int64_t column) const {
+  [[gnu::always_inline]] vu across(int64_t row, int64_t column) const {
     const uint64_t at = uint64_t(row * columns + column), below = at + uint64_t(columns);
     return (vu)_mm512_permutexvar_epi16(
         nibbles_across<false>(codes + at / 2, codes + below / 2), round_two(table(at), table(below)));
@@ -138,12 +169,13 @@ struct Nf4Words {
     const uint64_t block = at / kNf4Block;
     return load(kNf4Table) * (map[scale_codes[block]] * groups[block / kNf4Group] + offset);
   }
-  vu along(int64_t row, int64_t k) const {
+  [[gnu::always_inline]] vu along(int64_t row, int64_t k) const {
     const uint64_t at = uint64_t(row * columns + k);
+    prefetch_stretch<4>(codes + at / 2);
     const vf one = table(at);
     return (vu)_mm512_permutexvar_epi16(nibbles_along<true>(codes + at / 2), round_two(one, one));
   }
-  vu across(int64_t row, int64_t column) const {
+  [[gnu::always_inline]] vu across(int64_t row, int64_t column) const {
     const uint64_t at = uint64_t(row * columns + column), below = at + uint64_t(columns);
     return (vu)_mm512_permutexvar_epi16(
         nibbles_across<true>(codes + at / 2, codes + below / 2), round_two(table(at), table(below)));
