@@ -1,4 +1,4 @@
-// Parameters of attention.cu, attention_grad.cu and attention_plain.cu.
+// Parameters of the kernels of attention*.cu.
 #pragma once
 #include <cstdint>
 
@@ -15,7 +15,7 @@ struct Attention {
   // Documents end at cu_seqlens[1 … documents].
   const int32_t* cu_seqlens;
   const void* sinks;
-  // Gradient only. delta (heads, tokens) is dy·y of each row and head, from delta_rows.
+  // Gradient only. delta (heads, tokens) is dy·y of each row and head, from attention_delta.
   const void* dy;
   float* delta;
   void* dq;

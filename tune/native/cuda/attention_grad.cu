@@ -4,6 +4,7 @@
 #include "floats.h"
 #include "heads_tiles.h"
 
+using namespace cairn;
 using namespace cairn::cuda;
 
 namespace {
@@ -140,6 +141,35 @@ __device__ inline void grad_keys(const Attention& p) {
 }
 
 }  // namespace
+
+// Four lanes take a row of a head, each of them every fourth pack of its numbers. The order of sums is that of
+// attention_delta_plain: lanes with every 32nd number, then warp_sum.
+extern "C" __global__ void __launch_bounds__(kHeadThreads) attention_delta(
+    const __grid_constant__ Attention p) {
+  constexpr int kLanes = 4;
+  const int row = int((blockIdx.x * kHeadThreads + threadIdx.x) / kLanes), head = int(blockIdx.y),
+            first = int(threadIdx.x % kLanes) * kPack;
+  float sums[kPack] = {};
+  if (row < p.tokens) {
+    const int64_t at = int64_t(row) * p.q_stride + head * p.width;
+    for (int i = first; i < p.width; i += kLanes * kPack) {
+      float dy[kPack], y[kPack];
+      load_pack(p.dy, Dtype::bf16, at + i, dy);
+      load_pack(p.y, Dtype::bf16, at + i, y);
+#pragma unroll
+      for (int c = 0; c < kPack; c++) sums[c] = fmaf(dy[c], y[c], sums[c]);
+    }
+  }
+#pragma unroll
+  for (int step = kLanes / 2; step > 0; step /= 2)
+#pragma unroll
+    for (int c = 0; c < kPack; c++) sums[c] += __shfl_xor_sync(kAllLanes, sums[c], step);
+#pragma unroll
+  for (int step = kPack / 2; step > 0; step /= 2)
+#pragma unroll
+    for (int c = 0; c < step; c++) sums[c] += sums[c + step];
+  if (first == 0 && row < p.tokens) p.delta[int64_t(head) * p.tokens + row] = sums[0];
+}
 
 extern "C" __global__ void __launch_bounds__(kHeadThreads, 2) attention_dq_64(
     const __grid_constant__ Attention p) {

@@ -35,14 +35,13 @@ __device__ inline void add_keys(const Attention& p, const QueryStep& s, float (&
   for (int j = 0; j < 8; j++)
 #pragma unroll
     for (int c = 0; c < 4; c++) z[j][c] = exp2_fast(fmaf(z[j][c], scale, s.down[c / 2]));
-  const bool is_whole = s.key + kStepRows <= s.own + 1 &&
-                        (p.window == 0 || s.key > s.own + kGroupRows - 1 - p.window);
-  if (!is_whole) {
+  if (!sees_all(s.own, s.key, p.window)) {
+    const unsigned span = span_of(p.window);
 #pragma unroll
     for (int j = 0; j < 8; j++)
 #pragma unroll
       for (int c = 0; c < 4; c++)
-        if (!sees(s.own_row + c / 2 * 8, s.key + j * 8 + column + c % 2, p.window)) z[j][c] = 0;
+        if (!is_in_span(s.own_row + c / 2 * 8, s.key + j * 8 + column + c % 2, span)) z[j][c] = 0;
   }
   await_sums<0>(d);
 #pragma unroll
@@ -63,9 +62,8 @@ __device__ inline void grad_queries(const Attention& p) {
   const uint32_t queries = shared_address(shared), grads = queries + Rows::kBytes,
                  steps = grads + Rows::kBytes;
   const int head = int(blockIdx.x), kv = head / (p.heads / p.kv_heads);
-  // The last tiles see the most keys, so they go first.
   RaggedTile tile;
-  if (!find_tile(p.cu_seqlens + 1, p.documents, kBlockRows, int(gridDim.y - 1 - blockIdx.y), tile)) return;
+  if (!find_queries(p, kBlockRows, int(blockIdx.y), tile)) return;
   const int lane = int(threadIdx.x) % kWarp, group = group_of_thread(), own = tile.row + group * kGroupRows,
             own_row = tile.row + int(threadIdx.x) / kWarp * 16 + lane / 4, first = first_key(tile, p.window),
             end = tile.row + kBlockRows < tile.end ? tile.row + kBlockRows : tile.end;
@@ -102,9 +100,8 @@ __device__ inline void grad_queries(const Attention& p) {
     if (key + kStepRows < end) start_copy(key + kStepRows, buffer);
     group_copies();
     // A warpgroup may see no key of the first and last steps.
-    const bool is_seen = own < tile.end && key < own + kGroupRows &&
-                         (p.window == 0 || key + kStepRows - 1 > own - p.window);
-    if (is_seen) add_keys<width>(p, {queries, grads, keys, down, delta, group, own, own_row, key}, dq);
+    if (own < tile.end && sees_any(own, key, p.window))
+      add_keys<width>(p, {queries, grads, keys, down, delta, group, own, own_row, key}, dq);
     else await_sums<0>(dq);
     key += kStepRows;
   } while (key < end);
@@ -176,14 +173,13 @@ __device__ inline void add_queries(const Attention& p, const KeyStep& s, float s
 #pragma unroll
     for (int c = 0; c < 4; c++) z[j][c] = exp2_fast(fmaf(z[j][c], scale, c % 2 ? down.y : down.x));
   }
-  const bool is_whole = s.query >= s.own + kGroupRows - 1 &&
-                        (p.window == 0 || s.query + kStepRows <= s.own + p.window);
-  if (!is_whole) {
+  if (!sees_all(s.query, s.own, p.window)) {
+    const unsigned span = span_of(p.window);
 #pragma unroll
     for (int j = 0; j < 8; j++)
 #pragma unroll
       for (int c = 0; c < 4; c++)
-        if (!sees(s.query + j * 8 + column + c % 2, s.own_row + c / 2 * 8, p.window)) z[j][c] = 0;
+        if (!is_in_span(s.query + j * 8 + column + c % 2, s.own_row + c / 2 * 8, span)) z[j][c] = 0;
   }
   uint32_t weights[4][4], grad_weights[4][4];
   pack_weights(z, weights);
@@ -243,9 +239,7 @@ __device__ inline void grad_keys(const Attention& p) {
       next_row = next.read_row(p);
     }
     group_copies();
-    const bool is_seen = own < tile.end && query + kStepRows > own &&
-                         (p.window == 0 || query < own + kGroupRows - 1 + p.window);
-    if (is_seen) {
+    if (own < tile.end && sees_any(query, own, p.window)) {
       add_queries<width>(p, {keys, values, queries, down, group, own, own_row, query}, scale, dk, dv);
     } else {
       await_sums<0>(dk);

@@ -50,6 +50,14 @@ __device__ inline float dot_head(
   return sum;
 }
 
+// This lane's share of the product of two rows that start at the same number of two tensors.
+__device__ inline float dot_of_lane(const void* a, const void* b, Dtype dtype, int64_t at, int width) {
+  float sum = 0;
+  for (int i = int(threadIdx.x) % kWarp; i < width; i += kWarp)
+    sum = fmaf(load_float(a, dtype, at + i), load_float(b, dtype, at + i), sum);
+  return sum;
+}
+
 // sums += Σ weight of a lane · the row of a head at `row` + that lane.
 __device__ inline void gather(const Attention& p, float weight, const void* data, int stride, int row,
     int count, int head, float (&sums)[kParts]) {
@@ -112,17 +120,13 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_plain(
   if (lane == 0) p.lse[int64_t(r.head) * p.tokens + r.row] = maximum + logf(total);
 }
 
-extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_delta(
+extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_delta_plain(
     const __grid_constant__ Attention p) {
-  Row r;
-  if (!row_of_warp(p, p.heads, r)) return;
-  const int lane = int(threadIdx.x) % kWarp;
-  const int64_t at = int64_t(r.row) * p.q_stride + r.head * p.width;
-  float sum = 0;
-  for (int i = lane; i < p.width; i += kWarp)
-    sum = fmaf(load_float(p.dy, p.dtype, at + i), load_float(p.y, p.dtype, at + i), sum);
-  sum = warp_sum(sum);
-  if (lane == 0) p.delta[int64_t(r.head) * p.tokens + r.row] = sum;
+  const int row = int(blockIdx.x) * kWarps + int(threadIdx.x) / kWarp, head = int(blockIdx.y);
+  if (row >= p.tokens) return;
+  const int64_t at = int64_t(row) * p.q_stride + head * p.width;
+  const float sum = warp_sum(dot_of_lane(p.dy, p.y, p.dtype, at, p.width));
+  if (threadIdx.x % kWarp == 0) p.delta[int64_t(head) * p.tokens + row] = sum;
 }
 
 extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_dq_plain(
@@ -181,14 +185,12 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_dkv_plain(
 // one head; its warps take rows in turn.
 extern "C" __global__ void __launch_bounds__(256) sinks_grad(const __grid_constant__ SinksGrad p) {
   __shared__ float space[256 / kWarp + 1];
-  const int lane = int(threadIdx.x) % kWarp, warps = int(blockDim.x) / kWarp, head = int(blockIdx.x);
+  const int warps = int(blockDim.x) / kWarp, head = int(blockIdx.x);
   const float sink = load_float(p.sinks, p.sinks_dtype, head);
   float sum = 0;
   for (int row = int(threadIdx.x) / kWarp; row < p.tokens; row += warps) {
     const int64_t at = (int64_t(row) * p.heads + head) * p.width;
-    float product = 0;
-    for (int i = lane; i < p.width; i += kWarp)
-      product = fmaf(load_float(p.dy, p.dtype, at + i), load_float(p.y, p.dtype, at + i), product);
+    const float product = dot_of_lane(p.dy, p.y, p.dtype, at, p.width);
     sum -= expf(sink - p.lse[int64_t(head) * p.tokens + row]) * product;
   }
   sum = block_sum(sum, space);

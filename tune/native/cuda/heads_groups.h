@@ -111,14 +111,14 @@ __device__ inline int group_of_thread() {
 // Starts sums (64, 64) = rows of `left` from `row` on · the rows of a step, along the head.
 template <int width>
 __device__ inline void start_scores(uint32_t left, int row, uint32_t right, float (&sums)[8][4]) {
-  const auto at = [](uint32_t tile, int rows, int k) {
-    return matrix_of(tile + k / 64 * rows * kRowBytes + k % 64 * 2, kEightRows, 16);
+  const uint64_t a = matrix_of(left + row * kRowBytes, kEightRows, 16), b = matrix_of(right, kEightRows, 16);
+  const auto at = [](uint64_t matrix, int rows, int k) {
+    return later_in(matrix, k / 64 * rows * kRowBytes + k % 64 * 2);
   };
-  left += row * kRowBytes;
-  multiply_group_rows<false>(sums, at(left, kBlockRows, 0), at(right, kStepRows, 0));
+  multiply_group_rows<false>(sums, a, b);
 #pragma unroll
   for (int k = 16; k < width; k += 16)
-    multiply_group_rows<true>(sums, at(left, kBlockRows, k), at(right, kStepRows, k));
+    multiply_group_rows<true>(sums, at(a, kBlockRows, k), at(b, kStepRows, k));
   group_products();
 }
 
@@ -126,10 +126,10 @@ __device__ inline void start_scores(uint32_t left, int row, uint32_t right, floa
 template <int width>
 __device__ inline void start_weighted(
     const uint32_t (&weights)[4][4], uint32_t rows, float (&sums)[width / 8][4]) {
+  const uint64_t b = matrix_of(rows, kEightRows, kStepRows * kRowBytes);
 #pragma unroll
   for (int k = 0; k < 4; k++)
-    multiply_group_weights(
-        sums, weights[k], matrix_of(rows + k * 16 * kRowBytes, kEightRows, kStepRows * kRowBytes));
+    multiply_group_weights(sums, weights[k], later_in(b, k * 16 * kRowBytes));
   group_products();
 }
 

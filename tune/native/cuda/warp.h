@@ -158,6 +158,9 @@ __device__ inline uint64_t matrix_of(uint32_t at, int next_rows, int next_panel)
          uint64_t(1) << 62;
 }
 
+// The descriptor of a matrix that starts this many bytes later in shared memory, a multiple of 16.
+__device__ inline uint64_t later_in(uint64_t matrix, int bytes) { return matrix + bytes / 16; }
+
 // The 64 sums of a thread in a product of 64×128, as names and operands of PTX. Each warp has 16 rows of
 // them, with fragments of eight columns as in multiply_add.
 #define CAIRN_SUM_NAMES                                                                                      \

@@ -1,5 +1,5 @@
 /**
- * The gradient of attention on an emulated card of compute capability 9.0, whose kernels multiply by
+ * Attention and its gradient on an emulated card of compute capability 9.0, whose kernels multiply by
  * warpgroups: beside the oracle, and bit for bit beside the classic kernels, which add the same products in
  * the same order. `npm run test:cuda` runs every case in each order of warps and copies.
  */
@@ -8,23 +8,23 @@ import type { Settings } from '@cairn-tune/emulator'
 import { stubEmulator } from '@cairn-tune/emulator/test/stub-emulator'
 import { createCudaEngine, findNvcc, nvccCandidates, type CudaEngine } from '@cairn-tune/native'
 import { everyNth, RUN_ALL } from '@cairn-tune/ops/test/sample'
-import { flatten } from '../src/flatten.ts'
-import { planMemory } from '../src/plan.ts'
-import { createRecorder } from '../src/record.ts'
 import { countDifferent } from './byte-cases.ts'
 import { CASES } from './cases.ts'
-import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
+import { kernelsOf, relativeError, runNative, runOracle, TOLERANCE, type Value } from './one-op.ts'
 
 type Case = (typeof CASES)[number]
 
-const GRADIENTS = CASES.filter(({ op, dtype }) => op === 'attention_grad' && dtype === 'bf16')
-/** Several tiles of 128 and of 64 numbers, and documents that end inside tiles. */
-const LONG = GRADIENTS.filter(({ name }) => /^0\|(1\|200|130)\|391/.test(name))
+const ATTENTIONS = CASES.filter(({ op, dtype }) => /^attention(_grad)?$/.test(op) && dtype === 'bf16')
+/** Several tiles of 128 and of 64 numbers, and documents that end inside tiles: a result and its gradient. */
+const LONG = ATTENTIONS.filter(({ name }) => /^0\|(1\|200|130)\|391/.test(name))
+const NARROW = LONG.slice(2)
+/** Window and sink. */
+const WINDOWED = ATTENTIONS.filter(({ op, name }) => op === 'attention' && /^0\|60\|391/.test(name))
 
 const ORDERS: readonly (readonly [string, Settings, readonly Case[]])[] = [
-  ['with warps in turn', {}, [...new Set([...LONG, ...everyNth(24, GRADIENTS)])]],
-  ['with a seeded random order of warps', { CAIRN_EMULATOR_SEED: '1' }, LONG.slice(1)],
-  ['with copies that complete at once', { CAIRN_EMULATOR_COPIES: 'at-once' }, LONG.slice(1)],
+  ['with warps in turn', {}, [...new Set([...LONG, ...WINDOWED, ...everyNth(24, ATTENTIONS)])]],
+  ['with a seeded random order of warps', { CAIRN_EMULATOR_SEED: '1' }, NARROW],
+  ['with copies that complete at once', { CAIRN_EMULATOR_COPIES: 'at-once' }, NARROW],
 ]
 
 async function createEngineOf(settings: Settings, kernels?: string): Promise<CudaEngine> {
@@ -37,22 +37,18 @@ async function createEngineOf(settings: Settings, kernels?: string): Promise<Cud
   }
 }
 
-function launchesOf(engine: CudaEngine, { op, inputs, attrs }: Case): string[] {
-  const g = createRecorder()
-  const given = Object.fromEntries(
-    Object.entries(inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]),
-  )
-  const program = g.finish(g.step(op, given, attrs))
-  return Object.keys(engine.launches(engine.compile(flatten(program, planMemory(program).placements))))
-}
-
 /**
- * The gradients of a case whose scale is a power of two. Multiplying by it rounds nothing, so that a fused
- * multiply-add has the bits of two instructions.
+ * The results of a case. The scale of a gradient is a power of two: multiplying by it rounds nothing, so that
+ * a fused multiply-add has the bits of two instructions.
  */
 function runExact(engine: CudaEngine, { op, inputs, attrs }: Case) {
   const scale = 2 ** Math.floor(Math.log2(Number(attrs['scale'])))
-  return runNative(engine, op, inputs, { ...attrs, scale })
+  return runNative(engine, op, inputs, op === 'attention' ? attrs : { ...attrs, scale })
+}
+
+function expectClose(outputs: Record<string, Value>, expected: Record<string, Float64Array>): void {
+  for (const [name, { numbers }] of Object.entries(outputs))
+    expect(relativeError(numbers, expected[name] ?? []), name).toBeLessThanOrEqual(TOLERANCE.bf16 ?? 0)
 }
 
 function compareKernels(): void {
@@ -67,16 +63,16 @@ function compareKernels(): void {
   })
 
   const cases = ORDERS.flatMap(([order, , sample]) =>
-    (RUN_ALL ? GRADIENTS : sample).map(one => ({ ...one, order })),
+    (RUN_ALL ? ATTENTIONS : sample).map(one => ({ ...one, order })),
   )
   test.each(cases)(
-    '$name $order',
+    '$op $name $order',
     async ({ order, ...one }) => {
       const engine = engines.get(order)!
-      const outputs = await runNative(engine, one.op, one.inputs, one.attrs)
-      const expected = runOracle(one.op, one.inputs, one.attrs)
-      for (const [name, { numbers }] of Object.entries(outputs))
-        expect(relativeError(numbers, expected[name] ?? []), name).toBeLessThanOrEqual(TOLERANCE.bf16 ?? 0)
+      expectClose(
+        await runNative(engine, one.op, one.inputs, one.attrs),
+        runOracle(one.op, one.inputs, one.attrs),
+      )
       const [own, other] = [await runExact(engine, one), await runExact(classic, one)]
       for (const [name, { bytes }] of Object.entries(own))
         expect(countDifferent(bytes, other[name]?.bytes ?? new Uint8Array()), name).toBe(0)
@@ -84,18 +80,27 @@ function compareKernels(): void {
     120_000,
   )
 
-  test('kernels for warpgroups run unless the classic ones are chosen', () => {
+  test('the gradient reads the result and the lse of the kernels for warpgroups', async () => {
     const engine = engines.get(ORDERS[0]![0])!
-    expect(LONG.map(one => launchesOf(engine, one))).toEqual(
-      [128, 64].map(width => [
-        'attention_delta',
-        `attention_dq_wgmma_${width}`,
-        `attention_dkv_wgmma_${width}`,
-      ]),
+    const [forward, gradient] = [LONG[0]!, LONG[1]!]
+    const { y, lse } = await runNative(engine, forward.op, forward.inputs, forward.attrs)
+    const inputs = { ...gradient.inputs, y, lse }
+    expectClose(
+      await runNative(engine, gradient.op, inputs, gradient.attrs),
+      runOracle(gradient.op, gradient.inputs, gradient.attrs),
     )
-    expect(LONG.map(one => launchesOf(classic, one))).toEqual(
-      [128, 64].map(width => ['attention_delta', `attention_dq_${width}`, `attention_dkv_${width}`]),
-    )
+  })
+
+  test('kernels for warpgroups run unless the classic ones are chosen', () => {
+    const names = (engine: CudaEngine) =>
+      LONG.map(({ op, inputs, attrs }) => kernelsOf(engine, op, inputs, attrs))
+    const expected = (by: string) =>
+      [128, 64].flatMap(width => [
+        [`attention${by}_${width}`],
+        ['attention_delta', `attention_dq${by}_${width}`, `attention_dkv${by}_${width}`],
+      ])
+    expect(names(engines.get(ORDERS[0]![0])!)).toEqual(expected('_wgmma'))
+    expect(names(classic)).toEqual(expected(''))
   })
 
   test('an unknown choice of kernels is refused', async () => {
@@ -106,7 +111,7 @@ function compareKernels(): void {
 }
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined)
-  describe('the gradient of attention by warpgroups', compareKernels)
+  describe('attention by warpgroups', compareKernels)
 else
   test('without nvcc the engine reports that it needs nvcc', async () => {
     await expect(createEngineOf({})).rejects.toThrow('requires nvcc, which was not found')

@@ -1,6 +1,6 @@
 // attention, attention_grad, sinks_grad: on tensor cores if heads are bf16, consist of whole chunks of 16
-// bytes and have at most 128 numbers, and scores are not capped; otherwise in f32. The gradient has kernels
-// for warpgroups too, which do all that those of smaller tiles do.
+// bytes and have at most 128 numbers, and scores are not capped; otherwise in f32. Kernels for warpgroups do
+// all that those of smaller tiles do.
 #include "../../cuda/attention.h"
 
 #include <stdexcept>
@@ -11,7 +11,8 @@ namespace cairn::device {
 
 namespace {
 
-constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMaxWidth = 256, kDeltaSlot = 0;
+constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kDeltaRows = 32, kMaxWidth = 256,
+              kDeltaSlot = 0;
 // Sizes that the kernels for warpgroups have in cuda/heads_groups.h too.
 constexpr int kGroupRows = 128, kGroupThreads = 256, kStepRows = 64, kBuffers = 3;
 
@@ -51,6 +52,10 @@ std::string name_of(const char* pass, const cuda::Attention& p) {
   return std::string(pass) + (padded_width(p) == 64 ? "_64" : "_128");
 }
 
+bool is_for_groups(const DeviceCall& call) {
+  return call.device().capability == 90 && !call.device().is_classic;
+}
+
 void launch_plain(DeviceCall& call, const char* kernel, const cuda::Attention& p, int64_t heads) {
   call.launch("attention_plain", kernel, {blocks_of(p.tokens, kPlainRows), heads}, kThreads, p,
       kPlainRows * 2 * p.width * 4);
@@ -72,8 +77,12 @@ void attention(DeviceCall& call) {
   p.lse = data_of<float>(call.out[attention_out::lse]);
   if (sinks) p.sinks = sinks->data, p.sinks_dtype = sinks->dtype;
   if (!is_for_tiles(p)) return launch_plain(call, "attention_plain", p, p.heads);
+  const int row = padded_width(p) * 2;
+  if (is_for_groups(call))
+    return call.launch("attention_wgmma", name_of("attention_wgmma", p).c_str(),
+        {p.heads, max_tiles(p, kGroupRows)}, kGroupThreads, p, (kGroupRows + 4 * kStepRows) * row);
   call.launch("attention", name_of("attention", p).c_str(), {p.heads, max_tiles(p, kRows)}, kThreads, p,
-      3 * kRows * padded_width(p) * 2);
+      3 * kRows * row);
 }
 
 void attention_grad(DeviceCall& call) {
@@ -92,13 +101,15 @@ void attention_grad(DeviceCall& call) {
   p.dk = call.out[attention_grad_out::dk]->data;
   p.dv = call.out[attention_grad_out::dv]->data;
   p.delta = call.scratch<float>(kDeltaSlot, int64_t(p.heads) * p.tokens);
-  launch_plain(call, "attention_delta", p, p.heads);
   if (!is_for_tiles(p)) {
+    launch_plain(call, "attention_delta_plain", p, p.heads);
     launch_plain(call, "attention_dq_plain", p, p.heads);
     return launch_plain(call, "attention_dkv_plain", p, p.kv_heads);
   }
+  call.launch(
+      "attention_grad", "attention_delta", {blocks_of(p.tokens, kDeltaRows), p.heads}, kThreads, p);
   const int row = padded_width(p) * 2;
-  if (call.device().capability == 90 && !call.device().is_classic) {
+  if (is_for_groups(call)) {
     const int shared = (2 * kGroupRows + kBuffers * 2 * kStepRows) * row;
     const int64_t tiles = max_tiles(p, kGroupRows);
     call.launch("attention_grad_wgmma", name_of("attention_dq_wgmma", p).c_str(), {p.heads, tiles},
