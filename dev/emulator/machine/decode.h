@@ -50,6 +50,7 @@ void add_group_ops(DecodeTable& table);
 void add_register_ops(DecodeTable& table);
 void add_cluster_ops(DecodeTable& table);
 void add_dependent_ops(DecodeTable& table);
+void decode_scaled_mma(Decoder& decoder, const Statement& statement, Instruction& i);
 void decode_cluster_barrier(Decoder& decoder, const Statement& statement, Instruction& i);
 
 /// Rejects an instruction that the module's target does not have.

@@ -4,6 +4,8 @@
 // So a register of 32 lanes has the layout of such a matrix in memory. Registers 1, 2, 3 are the rows 8–15,
 // the next 16 bytes of k, and both. B is the same, with a column of B as a row. C has rows 0–7 in its first
 // two registers.
+#include <algorithm>
+
 #include "access.h"
 #include "elements.h"
 
@@ -90,6 +92,7 @@ const Product products[] = {
 };
 
 void decode_mma(Decoder& decoder, const Statement& s, Instruction& i) {
+  if (std::ranges::find(s.opcode, "block_scale") != s.opcode.end()) return decode_scaled_mma(decoder, s, i);
   std::string name;
   for (const std::string& part : s.opcode)
     if (part != "mma" && part != "sync" && part != "aligned" && part != "row" && part != "col" &&

@@ -5,7 +5,21 @@
 
 namespace emulator {
 
+namespace {
+
+// Kinds of mma.sync, with or without scales of blocks, are those of sm_120a, sm_121a and their family.
+void check_kind(const Statement& s, const std::string& target) {
+  bool has_kind = false;
+  for (const std::string& part : s.opcode) has_kind |= part.starts_with("kind::") || part == "block_scale";
+  if (!has_kind) return;
+  if (std::atoi(target.c_str() + 3) / 10 == 12 && (target.back() == 'a' || target.back() == 'f')) return;
+  refuse(s.line, join_opcode(s.opcode) + " needs sm_120a, and the target is " + target);
+}
+
+}  // namespace
+
 void check_target(const Statement& s, const std::string& target) {
+  if (s.opcode[0] == "mma") return check_kind(s, target);
   // Capability, and whether the target must name an exact architecture, such as sm_90a.
   static const std::unordered_map<std::string, std::pair<int, bool>> needs = {{"wgmma", {90, true}},
       {"setmaxnreg", {90, true}}, {"elect", {90, false}}, {"stmatrix", {90, false}}, {"mapa", {90, false}},
