@@ -1,7 +1,7 @@
 /** What ptxas reports of each kernel (`nvcc -Xptxas -v`), which needs the compiler but no card. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { architecture, argumentsOf, listModules, modulesKey } from '../src/build-modules.ts'
 import { buildOnce, defaultCacheDir } from '../src/build-once.ts'
@@ -59,15 +59,22 @@ export function parsePtxas(text: string): Record<string, Compiled> {
   return kernels
 }
 
-/** Compiles every module for a target, such as 90, and returns the report of each kernel, from a cache. */
+type Options = {
+  nvcc: Nvcc
+  /** Modules by name. Defaults to all. */ modules?: readonly string[]
+  log?: (line: string) => void
+}
+
+/** Compiles modules for a target, such as 90, and returns the report of each kernel, from a cache. */
 export async function compileAll(
   capability: number,
-  { nvcc, log = () => undefined }: { nvcc: Nvcc; log?: (line: string) => void },
+  { nvcc, modules, log = () => undefined }: Options,
 ): Promise<Record<string, Compiled>> {
   const cacheDir = defaultCacheDir()
   const target = ['-cubin', `-arch=sm_${architecture(capability)}`, '-Xptxas', '-v']
   const reports: Record<string, Compiled>[] = []
-  await forAll(listModules(), async source => {
+  const isChosen = (source: string) => modules?.includes(basename(source, '.cu')) ?? true
+  await forAll(listModules().filter(isChosen), async source => {
     const path = join(cacheDir, modulesKey(nvcc, target, [source]), 'ptxas.txt')
     const make = async () => {
       const work = mkdtempSync(join(dirname(path), 'build-'))

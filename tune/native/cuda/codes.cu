@@ -1,5 +1,5 @@
-// Operands of matmul_fp8.cu: a left operand rounded to codes, and the transposed codes of a weight, since the
-// tensor core reads fp8 along k only.
+// Operands of matmul_fp8.cu and matmul_fp4.cu: a left operand rounded to codes, and the transposed codes of a
+// weight in fp8, which sm_90's tensor core reads along k only.
 #include "codes.h"
 
 #include "floats.h"
@@ -13,18 +13,19 @@ namespace {
 constexpr int kRun = 16, kSide = 128;
 
 // Columns [column, column + 8) of a row, zeros past its end.
-__device__ inline void read_pack(const RoundCodes& p, int64_t row, int64_t column, float (&to)[kPack]) {
-  const int64_t at = row * p.columns + column;
-  if (p.columns % kPack == 0 && column < p.columns && reinterpret_cast<uintptr_t>(p.x) % 16 == 0)
-    return load_pack(p.x, p.dtype, at, to);
+__device__ inline void read_pack(
+    const void* x, Dtype dtype, int64_t columns, int64_t row, int64_t column, float (&to)[kPack]) {
+  const int64_t at = row * columns + column;
+  if (columns % kPack == 0 && column < columns && reinterpret_cast<uintptr_t>(x) % 16 == 0)
+    return load_pack(x, dtype, at, to);
 #pragma unroll
-  for (int i = 0; i < kPack; i++) to[i] = column + i < p.columns ? load_float(p.x, p.dtype, at + i) : 0.0f;
+  for (int i = 0; i < kPack; i++) to[i] = column + i < columns ? load_float(x, dtype, at + i) : 0.0f;
 }
 
 // The code of a number on the grid of round_nearest.
-template <int mantissa, int min_exponent>
+template <int mantissa, int min_exponent, int sign_bit = 7>
 __device__ inline uint32_t code_of(float v) {
-  const uint32_t size = bits_of(v) & 0x7fffffff, sign = bits_of(v) >> 31 << 7;
+  const uint32_t size = bits_of(v) & 0x7fffffff, sign = bits_of(v) >> 31 << sign_bit;
   if (float_of(size) < power_of_two(min_exponent))
     return sign | uint32_t(float_of(size) * power_of_two(mantissa - min_exponent));
   return sign | ((size >> (23 - mantissa)) - ((126 + min_exponent) << mantissa));
@@ -38,7 +39,7 @@ __device__ inline void round_codes(const RoundCodes& p) {
   for (int64_t i = first_of_thread(); i < p.rows * packs_of_row; i += threads_of_grid()) {
     const int64_t row = i / packs_of_row, column = i % packs_of_row * kPack;
     float values[kPack];
-    read_pack(p, row, column, values);
+    read_pack(p.x, p.dtype, p.columns, row, column, values);
     uint32_t words[2] = {};
 #pragma unroll
     for (int j = 0; j < kPack; j++) {
@@ -69,6 +70,28 @@ extern "C" __global__ void __launch_bounds__(256) round_e4m3_codes(const __grid_
 }
 extern "C" __global__ void __launch_bounds__(256) round_e5m2_codes(const __grid_constant__ RoundCodes p) {
   round_codes<true>(p);
+}
+
+// A thread rounds one block, so that a warp reads whole sectors.
+extern "C" __global__ void __launch_bounds__(256) round_nvfp4_codes(const __grid_constant__ RoundBlocks p) {
+  const float encode = encode_factor(Grid::nvfp4, *p.a_amax);
+  for (int64_t i = first_of_thread(); i < p.blocks; i += threads_of_grid()) {
+    float values[kRun];
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      float pack[kPack];
+      read_pack(p.x, p.dtype, p.blocks * kRun, 0, i * kRun + half * kPack, pack);
+#pragma unroll
+      for (int j = 0; j < kPack; j++) values[half * kPack + j] = pack[j];
+    }
+    const BlockFactors block = block_factors(encode, values);
+    uint32_t words[2] = {};
+#pragma unroll
+    for (int j = 0; j < kRun; j++)
+      words[j / 8] |= code_of<1, 0, 3>(round_e2m1(values[j] * block.before)) << (j % 8 * 4);
+    reinterpret_cast<uint2*>(p.codes)[i] = make_uint2(words[0], words[1]);
+    p.scales[i] = uint8_t(code_of<3, -6>(block.scale));
+  }
 }
 
 // One block per tile of 128×128. Chunks of 16 bytes are stored at their index XORed with that of the group

@@ -28,6 +28,40 @@ struct PlainRight {
   __device__ void put(char*) const {}
 };
 
+template <int size>
+using WarpSums = float[TileShape<size>::kPartsM][TileShape<size>::kPartsN][4];
+
+// Adds the products of one step to a warp's sums.
+template <int size, bool a_along_k, bool b_along_k>
+__device__ inline void multiply_step(uint32_t tile, int warp_m, int warp_n, WarpSums<size>& sums) {
+  using Shape = TileShape<size>;
+  constexpr int kBytes = OperandTile<a_along_k, size, Shape::kThreads>::kBytes;
+#pragma unroll
+  for (int at = 0; at < kStep; at += 16) {
+    uint32_t of_a[Shape::kPartsM][4], of_b[Shape::kPartsN / 2][4];
+#pragma unroll
+    for (int i = 0; i < Shape::kPartsM; i++) load_left<a_along_k>(tile, warp_m + i * 16, at, of_a[i]);
+#pragma unroll
+    for (int j = 0; j < Shape::kPartsN / 2; j++)
+      load_right<b_along_k>(tile + kBytes, warp_n + j * 16, at, of_b[j]);
+#pragma unroll
+    for (int i = 0; i < Shape::kPartsM; i++)
+#pragma unroll
+      for (int j = 0; j < Shape::kPartsN; j++)
+        multiply_add(sums[i][j], of_a[i], of_b[j / 2][j % 2 * 2], of_b[j / 2][j % 2 * 2 + 1]);
+  }
+}
+
+template <int parts_m, int parts_n>
+__device__ inline void scale_sums(float (&sums)[parts_m][parts_n][4], float scale) {
+#pragma unroll
+  for (int i = 0; i < parts_m; i++)
+#pragma unroll
+    for (int j = 0; j < parts_n; j++)
+#pragma unroll
+      for (int c = 0; c < 4; c++) sums[i][j][c] *= scale;
+}
+
 // One block of a product. `a_along_k` and `b_along_k` say whether the rows of an operand run along k.
 template <int size, bool a_along_k, bool b_along_k, class Right>
 __device__ inline void multiply(const Matmul& p) {
@@ -62,7 +96,7 @@ __device__ inline void multiply(const Matmul& p) {
 
   const int warp = int(threadIdx.x) / kWarp, warp_m = warp / Shape::kWarpsN * Shape::kWarpM,
             warp_n = warp % Shape::kWarpsN * Shape::kWarpN;
-  float sums[Shape::kPartsM][Shape::kPartsN][4] = {};
+  WarpSums<size> sums = {};
   int stage = 0;
   for (int step = w.first; step < w.last; step++) {
     await_copies<kStages - 2>();
@@ -70,31 +104,10 @@ __device__ inline void multiply(const Matmul& p) {
     const int next = stage == 0 ? kStages - 1 : stage - 1;
     start_copy(next);
     const uint32_t tile = shared_address(tiles + stage * kStageBytes);
-#pragma unroll
-    for (int at = 0; at < kStep; at += 16) {
-      uint32_t of_a[Shape::kPartsM][4], of_b[Shape::kPartsN / 2][4];
-#pragma unroll
-      for (int i = 0; i < Shape::kPartsM; i++) load_left<a_along_k>(tile, warp_m + i * 16, at, of_a[i]);
-#pragma unroll
-      for (int j = 0; j < Shape::kPartsN / 2; j++)
-        load_right<b_along_k>(tile + TileA::kBytes, warp_n + j * 16, at, of_b[j]);
-#pragma unroll
-      for (int i = 0; i < Shape::kPartsM; i++)
-#pragma unroll
-        for (int j = 0; j < Shape::kPartsN; j++)
-          multiply_add(sums[i][j], of_a[i], of_b[j / 2][j % 2 * 2], of_b[j / 2][j % 2 * 2 + 1]);
-    }
+    multiply_step<size, a_along_k, b_along_k>(tile, warp_m, warp_n, sums);
     put(next);
     stage = stage + 1 < kStages ? stage + 1 : 0;
-    if (p.grid != Grid::none && w.ends_head(step)) {
-      const float scale = scale_of(p, w.place.matrix);
-#pragma unroll
-      for (int i = 0; i < Shape::kPartsM; i++)
-#pragma unroll
-        for (int j = 0; j < Shape::kPartsN; j++)
-#pragma unroll
-          for (int c = 0; c < 4; c++) sums[i][j][c] *= scale;
-    }
+    if (p.grid != Grid::none && w.ends_head(step)) scale_sums(sums, scale_of(p, w.place.matrix));
   }
   if (size == 64 && p.splits > 1) {
 #pragma unroll

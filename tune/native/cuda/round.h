@@ -72,6 +72,23 @@ __device__ inline void draw(const RandomKey& key, int64_t first, float (&to)[16]
   }
 }
 
+// Factors of a block's numbers before and after rounding to E2M1. Those past the end of a row are zero.
+struct BlockFactors {
+  float before, scale;
+};
+
+__device__ inline BlockFactors block_factors(float encode, const float (&values)[16]) {
+  float amax = 0;
+#pragma unroll
+  for (int i = 0; i < 16; i++) {
+    const float size = float_of(bits_of(values[i]) & 0x7fffffff);
+    amax = amax > size ? amax : size;
+  }
+  const float min_scale = 0.001953125f, wanted = amax / 6.0f * encode,
+              scale = round_e4m3(wanted > min_scale ? wanted : min_scale);
+  return {encode / scale, scale};
+}
+
 // Rounds sixteen numbers of a row that start a block. Those past its end are zero.
 __device__ inline void round_run(
     Grid grid, float encode, const RandomKey& key, int64_t first, float (&values)[16]) {
@@ -81,23 +98,17 @@ __device__ inline void round_run(
       values[i] = grid == Grid::e4m3 ? round_e4m3(values[i] * encode) : round_e5m2(values[i] * encode);
     return;
   }
-  float amax = 0;
-#pragma unroll
-  for (int i = 0; i < 16; i++) {
-    const float size = float_of(bits_of(values[i]) & 0x7fffffff);
-    amax = amax > size ? amax : size;
-  }
-  const float min_scale = 0.001953125f, wanted = amax / 6.0f * encode,
-              scale = round_e4m3(wanted > min_scale ? wanted : min_scale), factor = encode / scale;
+  const BlockFactors block = block_factors(encode, values);
   if (grid == Grid::nvfp4) {
 #pragma unroll
-    for (int i = 0; i < 16; i++) values[i] = round_e2m1(values[i] * factor) * scale;
+    for (int i = 0; i < 16; i++) values[i] = round_e2m1(values[i] * block.before) * block.scale;
     return;
   }
   float uniform[16];
   draw(key, first, uniform);
 #pragma unroll
-  for (int i = 0; i < 16; i++) values[i] = round_e2m1_stochastic(values[i] * factor, uniform[i]) * scale;
+  for (int i = 0; i < 16; i++)
+    values[i] = round_e2m1_stochastic(values[i] * block.before, uniform[i]) * block.scale;
 }
 
 }  // namespace cairn::cuda

@@ -72,6 +72,11 @@ __device__ inline void copy_async(uint32_t to, const void* from, bool is_there) 
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0)
                : "memory");
 }
+// The same with 4 bytes.
+__device__ inline void copy_async_word(uint32_t to, const void* from, bool is_there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(is_there ? 4 : 0)
+               : "memory");
+}
 // Copies since the last call become a group.
 __device__ inline void group_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until at most `pending` groups are in flight.

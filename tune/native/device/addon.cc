@@ -85,7 +85,7 @@ napi_value cards(napi_env env, napi_callback_info info) {
   check(env, napi_create_array(env, &list));
   for (int i = 0; i < count; i++) {
     const DeviceInfo card = describe_card(driver, i);
-    napi_value object, emulated, fp8;
+    napi_value object, emulated, fp8, fp4;
     check(env, napi_create_object(env, &object));
     set(env, object, "name", make_string(env, card.name));
     set(env, object, "capability", make_number(env, card.capability));
@@ -96,6 +96,8 @@ napi_value cards(napi_env env, napi_callback_info info) {
     set(env, object, "isEmulated", emulated);
     check(env, napi_get_boolean(env, card.multiplies_fp8, &fp8));
     set(env, object, "multipliesFp8", fp8);
+    check(env, napi_get_boolean(env, card.multiplies_fp4, &fp4));
+    set(env, object, "multipliesFp4", fp4);
     check(env, napi_set_element(env, list, uint32_t(i), object));
   }
   return list;
@@ -112,15 +114,17 @@ napi_value launchers(napi_env env, napi_callback_info) {
 }
 
 // createEngine(driver, ordinal, folder of modules, whether they are text, whether rows are invariant, whether
-// products may run in fp8, kernels: 0 by default, 1 classic, 2 wide products bulk, 3 all bulk)
+// products may run in fp8, whether in fp4, kernels: 0 by default, 1 classic, 2 wide products bulk,
+// 3 all bulk)
 napi_value create_engine(napi_env env, napi_callback_info info) {
-  Args<7> args(env, info);
+  Args<8> args(env, info);
   bool are_text = false;
   CardOptions options;
   check(env, napi_get_value_bool(env, args.value[3], &are_text));
   check(env, napi_get_value_bool(env, args.value[4], &options.is_row_invariant));
   check(env, napi_get_value_bool(env, args.value[5], &options.uses_fp8));
-  const int kernels = int(number_of(env, args.value[6]));
+  check(env, napi_get_value_bool(env, args.value[6], &options.uses_fp4));
+  const int kernels = int(number_of(env, args.value[7]));
   options.is_classic = kernels == 1;
   if (kernels > 1) options.bulk_products = BulkProducts(kernels - 1);
   auto card = std::make_shared<Card>(driver_at(string_of(env, args.value[0])),

@@ -32,6 +32,7 @@ DeviceInfo describe_card(const Driver& driver, int ordinal) {
   check_driver(driver, driver.device_memory(&bytes, device), "asking the card's memory");
   info.memory_bytes = int64_t(bytes);
   info.multiplies_fp8 = info.capability == 90;
+  info.multiplies_fp4 = info.capability == 120;
   return info;
 }
 
@@ -42,6 +43,7 @@ DeviceInfo info_of(const Driver& driver, int ordinal, const CardOptions& options
   info.is_row_invariant = options.is_row_invariant;
   info.is_classic = options.is_classic;
   info.multiplies_fp8 &= options.uses_fp8 && !options.is_classic;
+  info.multiplies_fp4 &= options.uses_fp4 && !options.is_classic;
   info.bulk_products = options.bulk_products;
   return info;
 }

@@ -18,8 +18,8 @@ DeviceInfo describe_card(const Driver& driver, int ordinal);
 // Choices of the engine's caller.
 struct CardOptions {
   bool is_row_invariant = false;
-  // Without it, operands in fp8 are multiplied in bf16.
-  bool uses_fp8 = true;
+  // Without them, operands in these formats are multiplied in bf16.
+  bool uses_fp8 = true, uses_fp4 = true;
   bool is_classic = false;
   BulkProducts bulk_products = BulkProducts::none;
 };

@@ -22,7 +22,7 @@
 //   in cuda/<module>.h, which the launcher includes too. Pointers in it are typed and are device addresses.
 //   Tensor maps in it come from `call.tensor_map`.
 // - No headers except the compiler's own, cuda/*.h, core/{codecs,philox,layout}.h and generated/ops.h. Every
-//   PTX instruction is in cuda/warp.h or cuda/heads_groups.h, once. No library, no cooperative groups, no
+//   PTX instruction is in cuda/{warp,heads_groups,e2m1}.h, once. No library, no cooperative groups, no
 //   printf, no device malloc.
 // - Sums have an order that depends on shapes alone. No atomics on floats; f64 where the CPU has f64. Codecs,
 //   roundings and Philox are those of core/, bit for bit.
@@ -63,6 +63,8 @@ struct DeviceInfo {
   bool is_classic = false;
   // Whether products of fp8 codes run in fp8. Otherwise their operands are bf16.
   bool multiplies_fp8 = false;
+  // The same of NVFP4 codes.
+  bool multiplies_fp4 = false;
   BulkProducts bulk_products = BulkProducts::none;
 };
 

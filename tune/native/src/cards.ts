@@ -17,6 +17,8 @@ export type Card = {
   isEmulated: boolean
   /** Whether its kernels multiply fp8 operands in fp8. Other cards multiply them in bf16. */
   multipliesFp8: boolean
+  /** The same of NVFP4 operands, forward. */
+  multipliesFp4: boolean
 }
 
 /** What device/addon.cc exports. */
@@ -32,6 +34,7 @@ export type DeviceAddon = {
     areText: boolean,
     isRowInvariant: boolean,
     usesFp8: boolean,
+    usesFp4: boolean,
     kernels: number,
   ): Handle<'card engine'>
   closeEngine(engine: Handle<'card engine'>): void
@@ -103,13 +106,16 @@ export type DeviceAddon = {
 export const driverLibrary = (env: NodeJS.ProcessEnv = process.env): string =>
   env.CAIRN_TUNE_CUDA_DRIVER ?? 'libcuda.so.1'
 
-/** Whether fp8 operands may be multiplied in fp8. `bf16` selects the kernels of cards without fp8. */
-export function usesFp8(env: NodeJS.ProcessEnv = process.env): boolean {
-  const { CAIRN_TUNE_CUDA_FP8: value = 'fp8' } = env
-  if (value !== 'fp8' && value !== 'bf16')
-    throw new Error(`Invalid CAIRN_TUNE_CUDA_FP8 ${JSON.stringify(value)}: must be fp8 or bf16.`)
-  return value === 'fp8'
+/** Whether a format's operands may be multiplied in it. `bf16` selects the kernels of other cards. */
+function allowsFormat(format: 'fp8' | 'fp4', variable: string, value: string = format): boolean {
+  if (value !== format && value !== 'bf16')
+    throw new Error(`Invalid ${variable} ${JSON.stringify(value)}: must be ${format} or bf16.`)
+  return value === format
 }
+export const usesFp8 = ({ CAIRN_TUNE_CUDA_FP8: value }: NodeJS.ProcessEnv = process.env): boolean =>
+  allowsFormat('fp8', 'CAIRN_TUNE_CUDA_FP8', value)
+export const usesFp4 = ({ CAIRN_TUNE_CUDA_FP4: value }: NodeJS.ProcessEnv = process.env): boolean =>
+  allowsFormat('fp4', 'CAIRN_TUNE_CUDA_FP4', value)
 
 /** NCCL's library: empty for the system's. */
 export const ncclLibrary = (env: NodeJS.ProcessEnv = process.env): string => env['CAIRN_TUNE_NCCL'] ?? ''

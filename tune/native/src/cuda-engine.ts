@@ -5,6 +5,7 @@ import {
   kernelChoice,
   loadDeviceAddon,
   ncclLibrary,
+  usesFp4,
   usesFp8,
   type Card,
   type KernelChoice,
@@ -85,7 +86,16 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
   if (!card) throw new Error(`GPU ${ordinal} does not exist; the driver reports ${cards.length}`)
   const areText = card.isEmulated
   const modules = await buildModules({ capability: card.capability, areText, ...(log && { log }) })
-  const engine = addon.createEngine(driver, ordinal, modules, areText, isRowInvariant, usesFp8(), choice)
+  const engine = addon.createEngine(
+    driver,
+    ordinal,
+    modules,
+    areText,
+    isRowInvariant,
+    usesFp8(),
+    usesFp4(),
+    choice,
+  )
 
   const buffers = new WeakMap<DeviceBuffer, CardBuffer>()
   function wrap(handle: Handle<'card buffer'>, byteLength: number): DeviceBuffer {

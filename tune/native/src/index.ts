@@ -21,7 +21,7 @@ export {
   type RunOptions,
   type RunReport,
 } from './engine.ts'
-export { listCardOps, listCards, usesFp8, type Card } from './cards.ts'
+export { listCardOps, listCards, usesFp4, usesFp8, type Card } from './cards.ts'
 export { createCudaEngine, type CardExchange, type CudaEngine, type CudaOptions } from './cuda-engine.ts'
 export { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
 export { addonOrigin, loadAddon, type Addon } from './load.ts'

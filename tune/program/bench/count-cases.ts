@@ -36,6 +36,17 @@ function* fp8Products(m: number, n: number, k: number, rank: number): Generator<
   }
 }
 
+/** Products of NVFP4 operands, forward. */
+function fp4Product(m: number, n: number, k: number, rank: number): CountCase {
+  const given = { a2: bf16(m, rank), b2: bf16(n, rank), a_amax: tensor('f32', [1], [1]) }
+  return {
+    op: 'matmul_nt',
+    name: `nvfp4 nvfp4 ${m}×${n}×${k}+${rank}`,
+    inputs: { ...given, a: bf16(m, k), b: noise('nvfp4', [n, k], 1) },
+    attrs: { ...attrs, arithmetic: 'nvfp4' },
+  }
+}
+
 /** The products of an adapter: x·Aᵀ, dy·B, and the sums of the gradients of both. */
 function* adapters(m: number, k: number, rank: number): Generator<CountCase> {
   const name = `rank ${rank}, ${m}×${k}`
@@ -120,6 +131,9 @@ const head: CountCase = {
 /** The weights of a recipe, decoded in tiles of 64 and of 128 rows, or before the product on sm_90. */
 const STORED = ['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4'] as const
 
+/** Cases of the kernels that only sm_120a has. */
+export const listFp4CountCases = (): CountCase[] => [fp4Product(256, 512, 512, 16)]
+
 export const listCountCases = (): CountCase[] => [
   ...products(256, 256, 512),
   ...products(1280, 1536, 256),
@@ -127,6 +141,7 @@ export const listCountCases = (): CountCase[] => [
   ...products(1280, 1536, 256, 'bf16', 16),
   ...STORED.flatMap(stored => [...products(128, 128, 512, stored), ...products(1280, 1536, 256, stored)]),
   ...fp8Products(256, 512, 512, 16),
+  ...listFp4CountCases(),
   ...[16, 32, 48].flatMap(rank => [...adapters(512, 1024, rank)]),
   ...attentions(512, 2, 1, 128),
   ...attentions(512, 2, 1, 64),

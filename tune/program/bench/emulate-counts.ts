@@ -1,14 +1,14 @@
 /**
- * A process of kernel-counts.ts: runs every case on the emulated card of its environment and prints what each
- * kernel did, as JSON: case, kernel, counts. The card writes a line for each launch to
- * CAIRN_EMULATOR_LAUNCHES.
+ * A process of kernel-counts.ts: runs every case on the emulated card of its environment, on one of 12.0 only
+ * those of its own kernels, and prints what each kernel did, as JSON: case, kernel, counts. The card writes a
+ * line for each launch to CAIRN_EMULATOR_LAUNCHES.
  */
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { BYTE_CASES } from '../test/byte-cases.ts'
 import { CASES } from '../test/cases.ts'
 import { kernelsOf, runNative } from '../test/one-op.ts'
-import { listCountCases, type CountCase } from './count-cases.ts'
+import { listCountCases, listFp4CountCases, type CountCase } from './count-cases.ts'
 import type { Counted, Emulated } from './kernel-counts.ts'
 
 type Launch = Record<string, number> & { kernel: string }
@@ -52,10 +52,14 @@ const add = async (one: CountCase, name = one.name, on = engine) => {
   counted[`${one.op} ${name}`] = kernels
   for (const kernel of Object.keys(kernels)) seen.add(kernel)
 }
-for (const one of listCountCases()) await add(one)
-for (const one of listCountCases()) if (isBulk(one)) await add(one, `${one.name}, bulk copies`, bulk)
-for (const one of CASES) if (hasNew(one)) await add(one, `${one.dtype} ${one.name}`)
-for (const one of BYTE_CASES) if (hasNew(one)) await add(one)
+if (process.env['CAIRN_EMULATOR_CAPABILITY'] === '120') {
+  for (const one of listFp4CountCases()) await add(one)
+} else {
+  for (const one of listCountCases()) await add(one)
+  for (const one of listCountCases()) if (isBulk(one)) await add(one, `${one.name}, bulk copies`, bulk)
+  for (const one of CASES) if (hasNew(one)) await add(one, `${one.dtype} ${one.name}`)
+  for (const one of BYTE_CASES) if (hasNew(one)) await add(one)
+}
 process.stdout.write(JSON.stringify(counted))
 
 /** Stored weights are decoded before these kernels, which then do the same as with weights in bf16. */

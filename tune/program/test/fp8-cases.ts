@@ -71,7 +71,7 @@ export const FP8_CASES: (Case & { stored: Stored })[] = FP8_STORED.flatMap(store
 )
 
 /** Numbers of all sizes, halfway between two of both formats, too large and not finite. */
-const wild = (rows: number, columns: number): Value =>
+export const wild = (rows: number, columns: number): Value =>
   tensor(
     'f32',
     [rows, columns],

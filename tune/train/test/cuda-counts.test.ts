@@ -54,13 +54,14 @@ test('a kernel without committed counts, or without counts, is a fault', () => {
   ])
 })
 
-test('the committed file has a line for each row, of all kernels on both targets', () => {
+test('the committed file has a line for each row, of all kernels and those of sm_120a alone', () => {
   const read = readCounts()
   expect(JSON.parse(formatCounts(read))).toEqual(read)
   expect(Object.keys(read.steps)).toEqual([...STEP_SHAPES])
-  const { sm_80: older = {}, sm_90a: newer = {} } = read.compiled
+  const { sm_80: older = {}, sm_90a: newer = {}, sm_120a: newest = {} } = read.compiled
   expect(Object.keys(older)).toEqual(Object.keys(newer))
   expect(Object.keys(older).length).toBeGreaterThan(100)
+  expect(Object.keys(newest)).toEqual(expect.arrayContaining(['fp4_nt_128', 'round_nvfp4_codes']))
 })
 
 test('reads registers, spills, stack and warnings of ptxas', () => {

@@ -10,6 +10,8 @@ namespace cairn::device {
 constexpr int kRun = 16;
 // From this many rows (eight tiles) on, decode the weight once instead of in every tile.
 constexpr int64_t kManyRows = 1024;
+// Codes of one FP4 instruction along k, whose scales are a word.
+constexpr int kFp4Run = 64;
 
 // A kernel's tile of the result, and its steps along k.
 struct Tiles {
@@ -25,8 +27,9 @@ constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128},
     kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
     kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
     kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256},
-    // Its depth counts pairs of codes.
-    kCodes{"matmul_fp8", "fp8", 128, 128, 64, 4, 256},
+    // Their depths count pairs of codes, and groups of four.
+    kFp8{"matmul_fp8", "fp8", 128, 128, 64, 4, 256},
+    kFp4{"matmul_fp4", "fp4", 128, 128, 32, 4, 256, 4 * (128 + 128) * 8},
     kBulk{"matmul_bulk", "bulk", 128, 256, 64, 4, 384, 128 * 64 * 4 + 64};
 
 inline bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16; }
@@ -51,13 +54,22 @@ inline cuda::Grid grid_of(const MatmulSpec& p) {
   return p.is_gradient && p.random ? cuda::Grid::nvfp4_stochastic : cuda::Grid::nvfp4;
 }
 
-// Whether the first pair is multiplied as fp8 codes, which are at least as exact as their products in bf16
-// except for the tensor core's sums. The kernel takes no rows of experts.
-inline bool multiplies_codes(const DeviceInfo& device, const MatmulSpec& p) {
+// The format of codes in which the first pair is multiplied, if it is. Products of codes are at least as
+// exact as those in bf16 except for the tensor core's sums.
+enum class Codes { none, fp8, fp4 };
+
+// The kernels take no rows of experts. In FP4 both operands need a scale for each 16 k, which a weight has
+// only along its own rows.
+inline Codes codes_of(const DeviceInfo& device, const MatmulSpec& p) {
   const Matrix &a = p.pair[0].a, &b = p.pair[0].b;
-  return device.multiplies_fp8 && !device.is_row_invariant && p.arithmetic == Arithmetic::fp8_hybrid &&
-         (b.stored.dtype == Dtype::fp8_tiles || b.stored.dtype == Dtype::fp8_tensor) &&
-         b.columns % kRun == 0 && is_float(a.stored.dtype) && !p.ends;
+  if (device.is_row_invariant || !is_float(a.stored.dtype) || p.ends) return Codes::none;
+  if (device.multiplies_fp8 && p.arithmetic == Arithmetic::fp8_hybrid && b.columns % kRun == 0 &&
+      (b.stored.dtype == Dtype::fp8_tiles || b.stored.dtype == Dtype::fp8_tensor))
+    return Codes::fp8;
+  if (device.multiplies_fp4 && grid_of(p) == cuda::Grid::nvfp4 && p.form == Form::nt &&
+      b.stored.dtype == Dtype::nvfp4 && b.columns % kFp4Run == 0)
+    return Codes::fp4;
+  return Codes::none;
 }
 
 inline bool has_second(const MatmulSpec& p) { return p.pair[1].a.columns > 0; }
@@ -83,7 +95,8 @@ inline bool can_be_bulk(const DeviceInfo& device, const MatmulSpec& p) {
 
 // Sizes and kernel, from shapes and the card's kind alone.
 struct Plan {
-  bool in_f32, in_codes;
+  bool in_f32;
+  Codes codes;
   // Which operands are staged: a, b, a2, b2. Codes of the first pair are made apart.
   bool staged[4] = {};
   const char* decoder = nullptr;
@@ -94,13 +107,14 @@ struct Plan {
   int64_t splits = 1;
   int split_depth = 0;
   bool is_bulk = false;
-  // Lengths of the sums, that of codes in pairs.
+  // Lengths of the sums, that of codes in numbers of 16 bits.
   int64_t k[2];
 
   Plan(const DeviceInfo& device, const MatmulSpec& p)
-      : in_f32(p.arithmetic == Arithmetic::f32), in_codes(multiplies_codes(device, p)) {
+      : in_f32(p.arithmetic == Arithmetic::f32), codes(codes_of(device, p)) {
     for (int i = 0; i < 2; i++) k[i] = p.form == Form::tn ? p.pair[i].a.rows : p.pair[i].a.columns;
-    if (in_codes) k[0] = align_up(k[0], kRun) / 2;
+    const bool in_codes = codes != Codes::none;
+    if (in_codes) k[0] = codes == Codes::fp4 ? k[0] / 4 : align_up(k[0], kRun) / 2;
     else if (!in_f32 && p.form != Form::tn) decoder = decoder_of(p.pair[0].b);
     for (int i = in_codes ? 2 : 0; i < (has_second(p) ? 4 : 2); i++) {
       const Matrix& m = i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b;
@@ -113,7 +127,7 @@ struct Plan {
     if (in_f32) return;
     constexpr int64_t kMinBlocks = 120;
     const bool may_grow = !device.is_row_invariant;
-    if (in_codes) tiles = kCodes;
+    if (in_codes) tiles = codes == Codes::fp4 ? kFp4 : kFp8;
     else if (may_grow && blocks_in(p, kLarge) >= kMinBlocks) tiles = kLarge;
     unpacks = decoder && device.capability == 90 && !p.ends && p.m >= kManyRows &&
               tiles.rows == kLarge.rows;

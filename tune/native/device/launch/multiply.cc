@@ -5,6 +5,7 @@
 #include "../../cuda/matmul_f32.h"
 #include "../../cuda/stage.h"
 #include "../../cuda/unpack.h"
+#include "fp4_operands.h"
 #include "fp8_operands.h"
 #include "matmul_plan.h"
 
@@ -17,8 +18,11 @@ int64_t stride_of(const Matrix& m) { return align_up(m.columns, kRun); }
 int64_t staged_bytes(const Matrix& m, const Plan& plan) {
   return align_up(m.rows * m.matrices * stride_of(m) * plan.element(), 256);
 }
+int64_t code_bytes(const MatmulSpec& p, const Plan& plan) {
+  return plan.codes == Codes::fp8 ? fp8_bytes(p) : plan.codes == Codes::fp4 ? fp4_bytes(p) : 0;
+}
 int64_t staged_bytes(const MatmulSpec& p, const Plan& plan) {
-  int64_t bytes = plan.in_codes ? fp8_bytes(p) : 0;
+  int64_t bytes = code_bytes(p, plan);
   for (int i = 0; i < 4; i++)
     if (plan.staged[i] || (i == 1 && plan.unpacks)) bytes += staged_bytes(operand(p, i), plan);
   return bytes;
@@ -41,7 +45,7 @@ struct Operands {
 Operands stage(DeviceCall& call, const MatmulSpec& p, const Plan& plan, char* space) {
   Operands made;
   cuda::Stage params{};
-  if (plan.in_codes) space += fp8_bytes(p);
+  space += code_bytes(p, plan);
   int64_t runs = 0;
   for (int i = 0; i < (has_second(p) ? 4 : 2); i++) {
     const Matrix& m = operand(p, i);
@@ -197,8 +201,10 @@ void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace)
         256, unpacked);
   }
   const char* const form = forms[int(p.form)];
-  if (plan.in_codes)
+  if (plan.codes == Codes::fp8)
     multiply_tiles(call, p, plan, with_fp8_operands(call, p, params, workspace.staged), form);
+  else if (plan.codes == Codes::fp4)
+    multiply_tiles(call, p, plan, with_fp4_operands(call, p, params, workspace.staged), form);
   else if (plan.is_bulk) multiply_bulk(call, p, plan, o, params, form);
   else multiply_tiles(call, p, plan, params, form);
 }
