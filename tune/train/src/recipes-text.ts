@@ -29,8 +29,13 @@ const PRODUCTS: readonly (readonly [string, string])[] = [
       'elsewhere in bf16 (accuracy of FP8, speed of bf16)',
   ],
   ['fp8-hybrid, other bases', 'in bf16 on every device (accuracy of FP8, speed of bf16)'],
-  ['nvfp4', 'in bf16 on every device (accuracy of NVFP4, speed of bf16)'],
-  ['experts, and serving on a card', 'as on cards without fp8, in bf16'],
+  [
+    'nvfp4, forward',
+    'in fp4 on cards of compute capability 12.0, each 128 k summed by the tensor core and added in f32; ' +
+      'elsewhere in bf16 (accuracy of NVFP4, speed of bf16)',
+  ],
+  ['nvfp4, backward', 'in bf16 on every device (accuracy of NVFP4, speed of bf16)'],
+  ['experts, and serving on a card', 'in bf16 on every card'],
 ]
 
 /** Text for the terminal. */

@@ -5,6 +5,7 @@ import {
   listCards,
   listIsas,
   nvccCandidates,
+  usesFp4,
   usesFp8,
   type Card,
 } from '@cairn-tune/native'
@@ -49,7 +50,7 @@ async function cardFacts(io: Pick<CommandIo, 'env' | 'note'>): Promise<Record<st
     const cards = await listCards(io.note)
     const lines = cards.flatMap((card, i) => [
       [`cuda:${i}`, cardText(card)],
-      [`cuda:${i}, products`, productsText(card, usesFp8(io.env))],
+      [`cuda:${i}, products`, productsText(card, { fp8: usesFp8(io.env), fp4: usesFp4(io.env) })],
     ])
     const version = cards[0]?.driverVersion ?? 0
     return {
@@ -68,7 +69,14 @@ const cardText = ({ name, capability, processors, memoryBytes, isEmulated }: Car
   (isEmulated ? ', emulated (no speed)' : '')
 
 /** The formats in which a card multiplies, and what the other arithmetics cost on it. */
-export const productsText = ({ multipliesFp8 }: Pick<Card, 'multipliesFp8'>, allowsFp8: boolean): string =>
-  multipliesFp8 && allowsFp8
-    ? 'bf16, and fp8 with an fp8 base; nvfp4: accuracy of NVFP4, speed of bf16'
-    : 'bf16; fp8-hybrid: accuracy of FP8, speed of bf16; nvfp4: accuracy of NVFP4, speed of bf16'
+export function productsText(
+  { multipliesFp8, multipliesFp4 }: Pick<Card, 'multipliesFp8' | 'multipliesFp4'>,
+  allowed: { fp8: boolean; fp4: boolean },
+): string {
+  const [formats, costs] = [['bf16'], ['']]
+  if (multipliesFp8 && allowed.fp8) formats.push('fp8 with an fp8 base')
+  else costs.push('fp8-hybrid: accuracy of FP8, speed of bf16')
+  if (multipliesFp4 && allowed.fp4) formats.push('fp4 forward with an nvfp4 base')
+  else costs.push('nvfp4: accuracy of NVFP4, speed of bf16')
+  return formats.join(', and ') + costs.join('; ')
+}
