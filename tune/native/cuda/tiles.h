@@ -67,22 +67,22 @@ struct OperandTile {
 };
 
 // Fragments of 16 rows of a from `row` on, 16 along k from `k` on.
-template <bool along_k>
+template <bool along_k, int depth = kStep>
 __device__ inline void load_left(uint32_t tile, int row, int k, uint32_t (&to)[4]) {
   const int lane = int(threadIdx.x) % kWarp;
-  if (along_k) load_matrices(tile + chunk_at<kStep>(row + lane % 16, k / 8 + lane / 16), to);
+  if (along_k) load_matrices(tile + chunk_at<depth>(row + lane % 16, k / 8 + lane / 16), to);
   else
     load_transposed(
-        tile + panel_chunk_at<kStep>(k + lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2), to);
+        tile + panel_chunk_at<depth>(k + lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2), to);
 }
 
 // Fragments of 16 columns of b: upper and lower half of k of the first eight columns, then of the others.
-template <bool along_k>
+template <bool along_k, int depth = kStep>
 __device__ inline void load_right(uint32_t tile, int column, int k, uint32_t (&to)[4]) {
   const int lane = int(threadIdx.x) % kWarp;
   if (along_k)
-    load_matrices(tile + chunk_at<kStep>(column + lane % 8 + lane / 16 * 8, k / 8 + lane / 8 % 2), to);
-  else load_transposed(tile + panel_chunk_at<kStep>(k + lane % 16, column / 8 + lane / 16), to);
+    load_matrices(tile + chunk_at<depth>(column + lane % 8 + lane / 16 * 8, k / 8 + lane / 8 % 2), to);
+  else load_transposed(tile + panel_chunk_at<depth>(k + lane % 16, column / 8 + lane / 16), to);
 }
 
 }  // namespace cairn::cuda

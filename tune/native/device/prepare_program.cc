@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "layout.h"
+#include "launch/thin.h"
 #include "launchers.h"
 #include "runner.h"
 
@@ -53,26 +54,44 @@ size_t DeviceProgram::scratch_bytes() const {
   return sum;
 }
 
+std::vector<DeviceCall> calls_of(const DeviceInfo& device, Launches& launches, const Program& program,
+    const std::vector<Tensor>& tensors) {
+  std::vector<DeviceCall> calls;
+  calls.reserve(program.steps.size());
+  for (const Step& step : program.steps) {
+    const OpInfo& info = kOps[int(step.op)];
+    DeviceCall& call = calls.emplace_back(device, launches);
+    for (int i = 0; i < info.inputs; i++)
+      call.in[i] = step.in[i] < 0 ? nullptr : &tensors[size_t(step.in[i])];
+    for (int i = 0; i < info.outputs; i++) call.out[i] = &tensors[size_t(step.out[i])];
+    call.attrs = program.attrs.data() + step.attrs;
+  }
+  return calls;
+}
+
+size_t launch_steps(const Program& program, std::vector<DeviceCall>& calls, size_t first) {
+  const Step& step = program.steps[first];
+  try {
+    if (const size_t count = count_thin(program, calls, first)) {
+      multiply_thin(program, calls, first, count);
+      return count;
+    }
+    kLaunchers[int(step.op)](calls[first]);
+    return 1;
+  } catch (const std::exception& error) {
+    throw std::runtime_error(describe(step, program, error.what()));
+  }
+}
+
 DeviceProgram prepare_program(const DeviceInfo& device, Program read) {
   DeviceProgram prepared{std::make_shared<const Program>(std::move(read)), {}, {}, {}, 0, 0};
   const Program& program = *prepared.program;
   Counting counting(prepared);
-  for (const Step& step : program.steps) {
-    const OpInfo& info = kOps[int(step.op)];
+  for (const Step& step : program.steps)
     if (!kLaunchers[int(step.op)])
-      throw std::runtime_error(std::string("[") + info.name + "] has no kernel for a card");
-    DeviceCall call(device, counting);
-    for (int i = 0; i < info.inputs; i++)
-      call.in[i] = step.in[i] < 0 ? nullptr : &program.tensors[size_t(step.in[i])];
-    for (int i = 0; i < info.outputs; i++) call.out[i] = &program.tensors[size_t(step.out[i])];
-    call.attrs = program.attrs.data() + step.attrs;
-    try {
-      kLaunchers[int(step.op)](call);
-    } catch (const std::exception& error) {
-      throw std::runtime_error(describe(step, program, error.what()));
-    }
-    counting.step++;
-  }
+      throw std::runtime_error(std::string("[") + kOps[int(step.op)].name + "] has no kernel for a card");
+  std::vector<DeviceCall> calls = calls_of(device, counting, program, program.tensors);
+  while (counting.step < program.steps.size()) counting.step += launch_steps(program, calls, counting.step);
   return prepared;
 }
 

@@ -118,28 +118,19 @@ void Runner::record(const DeviceBound& bound, const std::atomic<bool>* cancel, R
   std::unique_ptr<Events> events;
   if (timed) events = std::make_unique<Events>(card_->driver);
   recording.fill(fault_, 0, sizeof(int32_t));
-  for (const Step& step : program.steps) {
+  std::vector<DeviceCall> calls = calls_of(card_->info, recording, program, tensors);
+  for (size_t next = 0; next < program.steps.size();) {
     if (cancel && cancel->load(std::memory_order_relaxed)) {
       timed->cancelled = true;
       return;
     }
-    const OpInfo& info = kOps[int(step.op)];
-    DeviceCall call(card_->info, recording);
-    for (int i = 0; i < info.inputs; i++)
-      call.in[i] = step.in[i] < 0 ? nullptr : &tensors[size_t(step.in[i])];
-    for (int i = 0; i < info.outputs; i++) call.out[i] = &tensors[size_t(step.out[i])];
-    call.attrs = program.attrs.data() + step.attrs;
-    try {
-      if (timed)
-        check_driver(
-            card_->driver, card_->driver.event_record(events->start, card_->stream()), "timing an op");
-      kLaunchers[int(step.op)](call);
-      if (timed) {
-        check_driver(card_->driver, card_->driver.event_record(events->end, card_->stream()), "timing an op");
-        timed->spent[size_t(step.op)] += events->nanoseconds();
-      }
-    } catch (const std::exception& error) {
-      throw std::runtime_error(describe(step, program, error.what()));
+    const Step& step = program.steps[next];
+    if (timed)
+      check_driver(card_->driver, card_->driver.event_record(events->start, card_->stream()), "timing an op");
+    next += launch_steps(program, calls, next);
+    if (timed) {
+      check_driver(card_->driver, card_->driver.event_record(events->end, card_->stream()), "timing an op");
+      timed->spent[size_t(step.op)] += events->nanoseconds();
     }
   }
 }

@@ -34,6 +34,14 @@ struct DeviceProgram {
   size_t scratch_bytes() const;
 };
 
+// Arguments of all steps of a program, whose tensors are `tensors`.
+std::vector<DeviceCall> calls_of(const DeviceInfo& device, Launches& launches, const Program& program,
+    const std::vector<Tensor>& tensors);
+
+// Launches the step at `first` and those that share its launch. Returns their number. Throws with the name of
+// an op that rejects its arguments.
+size_t launch_steps(const Program& program, std::vector<DeviceCall>& calls, size_t first);
+
 // Calls every launcher once without launching anything. Throws with the name of the first op that has no
 // launcher or rejects its arguments.
 DeviceProgram prepare_program(const DeviceInfo& device, Program program);

@@ -124,7 +124,10 @@ export const ncclLibrary = (env: NodeJS.ProcessEnv = process.env): string => env
 const KERNEL_CHOICES = ['', 'classic', 'bulk', 'bulk-all'] as const
 export type KernelChoice = (typeof KERNEL_CHOICES)[number]
 
-/** The kernels of sm_90 to run, as a number for the addon. */
+/** The number of the choice that leaves out kernels that no card has run. */
+export const CLASSIC_KERNELS = KERNEL_CHOICES.indexOf('classic')
+
+/** The kernels to run, as a number for the addon. */
 export function kernelChoice(chosen = process.env['CAIRN_TUNE_KERNELS'] ?? ''): number {
   const found = KERNEL_CHOICES.findIndex(name => name === chosen)
   if (found >= 0) return found

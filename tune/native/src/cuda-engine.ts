@@ -1,6 +1,7 @@
 /** Runs programs on a card: buffers are in its memory, and a program is launched as one graph. */
 import { buildModules } from './build-modules.ts'
 import {
+  CLASSIC_KERNELS,
   driverLibrary,
   kernelChoice,
   loadDeviceAddon,
@@ -221,6 +222,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     // With fewer rows, the gradient of a narrow model has too few tiles for all processors of a card.
     logitRows: 2048,
     convertsInLaunches: true,
+    groupsProducts: choice !== CLASSIC_KERNELS,
     readsInPlace: false,
     compile: ({ code, attrs, places }) => addon.compile(engine, code, attrs, places),
     allocate,

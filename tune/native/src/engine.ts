@@ -41,6 +41,8 @@ export type Engine = {
   readonly logitRows: number
   /** Whether a product that reads an f32 matrix in bf16 needs a launch of its own to convert it. */
   readonly convertsInLaunches: boolean
+  /** Whether neighbouring products with few columns share a launch. */
+  readonly groupsProducts: boolean
   /** Whether `read` returns the memory of a buffer itself instead of a copy. */
   readonly readsInPlace: boolean
   /** Reads a flat program once, for many runs. Throws if it is malformed. */
@@ -192,6 +194,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     isa,
     logitRows: 512,
     convertsInLaunches: false,
+    groupsProducts: false,
     readsInPlace: true,
     compile: ({ code, attrs, places }) => addon.compile(code, attrs, places),
     allocate: bytes => bufferOf(new Uint8Array(addon.allocate(bytes))),

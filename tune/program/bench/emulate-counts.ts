@@ -7,17 +7,19 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { BYTE_CASES } from '../test/byte-cases.ts'
 import { CASES } from '../test/cases.ts'
-import { kernelsOf, runNative } from '../test/one-op.ts'
-import { listCountCases, listFp4CountCases, type CountCase } from './count-cases.ts'
+import { kernelsOf, noise, runNative } from '../test/one-op.ts'
+import { adoptAll, prepare } from '../src/execute.ts'
+import type { Program } from '../src/program.ts'
+import { listCountCases, listCountPrograms, listFp4CountCases, type CountCase } from './count-cases.ts'
 import type { Counted, Emulated } from './kernel-counts.ts'
 
 type Launch = Record<string, number> & { kernel: string }
 
 const path = process.env['CAIRN_EMULATOR_LAUNCHES'] ?? ''
 
-async function countCase(engine: CudaEngine, { op, inputs, attrs }: CountCase) {
+async function countLaunches(run: () => Promise<unknown>): Promise<Record<string, Counted>> {
   truncateSync(path)
-  await runNative(engine, op, inputs, attrs)
+  await run()
   const kernels: Record<string, Counted> = {}
   for (const line of readFileSync(path, 'utf8').trim().split('\n')) {
     const { kernel, ...counts } = JSON.parse(line) as Launch
@@ -42,13 +44,20 @@ async function countCase(engine: CudaEngine, { op, inputs, attrs }: CountCase) {
   return kernels
 }
 
+async function runProgram(engine: CudaEngine, program: Program): Promise<void> {
+  const inputs = program.tensors.filter(({ isInput }) => isInput)
+  const views = inputs.map(({ name = '', dtype, shape }) => [name, noise(dtype, shape, 1).bytes] as const)
+  await prepare(engine, program).run(adoptAll(engine, Object.fromEntries(views)))
+}
+
 writeFileSync(path, '')
 using engine = await createCudaEngine({ kernels: '', log: line => console.error(line) })
 using bulk = await createCudaEngine({ kernels: 'bulk-all' })
+using classic = await createCudaEngine({ kernels: 'classic' })
 const counted: Emulated = {}
 const seen = new Set<string>()
 const add = async (one: CountCase, name = one.name, on = engine) => {
-  const kernels = await countCase(on, one)
+  const kernels = await countLaunches(() => runNative(on, one.op, one.inputs, one.attrs))
   counted[`${one.op} ${name}`] = kernels
   for (const kernel of Object.keys(kernels)) seen.add(kernel)
 }
@@ -57,6 +66,9 @@ if (process.env['CAIRN_EMULATOR_CAPABILITY'] === '120') {
 } else {
   for (const one of listCountCases()) await add(one)
   for (const one of listCountCases()) if (isBulk(one)) await add(one, `${one.name}, bulk copies`, bulk)
+  for (const { name, program } of listCountPrograms())
+    for (const [title, on] of Object.entries({ [name]: engine, [`${name}, classic`]: classic }))
+      counted[title] = await countLaunches(() => runProgram(on, program))
   for (const one of CASES) if (hasNew(one)) await add(one, `${one.dtype} ${one.name}`)
   for (const one of BYTE_CASES) if (hasNew(one)) await add(one)
 }

@@ -67,11 +67,13 @@ test('the sum of parts has the bits of one sum for each on the processor', async
   await compareParts(engine)
 })
 
-function addOnCard(capability: string): void {
+type On = { capability: string; kernels: 'classic' | '' }
+
+function addOnCard({ capability, kernels }: On): void {
   let engine: Engine
   beforeAll(async () => {
     await stubEmulator({ CAIRN_EMULATOR_CAPABILITY: capability })
-    engine = await createCudaEngine()
+    engine = await createCudaEngine({ kernels })
   }, 600_000)
   afterAll(() => {
     engine.close()
@@ -121,4 +123,9 @@ function addOnCard(capability: string): void {
 }
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined)
-  describe.each(['80', '90'])('on the emulated card of capability %s', addOnCard)
+  describe.each([
+    { capability: '80', kernels: '' },
+    { capability: '90', kernels: '' },
+    // Products with few columns have kernels of their own otherwise.
+    { capability: '80', kernels: 'classic' },
+  ] as const)('on the emulated card of capability $capability, kernels "$kernels"', addOnCard)

@@ -5,12 +5,11 @@ import { join } from 'node:path'
 import { emulatorEnv } from '@cairn-tune/emulator'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { makeToolkit } from '@cairn-tune/native/test/fake-toolkit'
-import { byteLength } from '@cairn-tune/ops'
-import { flatten, inputTensors, outputTensors, planMemory, type Program } from '@cairn-tune/program'
+import { flatten, planMemory, type Program } from '@cairn-tune/program'
 import { configOfShape, readConfig, type Recipe, type ShapeName } from '@cairn-tune/train'
 import { recordMicroStep } from '../src/record-step.ts'
 import { recordNorm, recordUpdate } from '../src/record-update.ts'
-import { modelProgram, sumWork, type Group, type Work } from './model-step.ts'
+import { bytesOfSteps, modelProgram, stepsByLaunch, sumWork, type Group, type Work } from './model-step.ts'
 
 /**
  * An engine on an emulated card of compute capability 9.0, whose kernels do nothing. It counts without nvcc.
@@ -36,7 +35,7 @@ export type Counts = {
   /** Launches by kernel. */
   kernels: Readonly<Record<string, number>>
   launches: number
-  /** Bytes if each op reads each input and writes each output once. */
+  /** Bytes if each op reads each input and writes each output once, and ops that share a launch share those. */
   bytes: number
   arenaBytes: number
   scratchBytes: number
@@ -67,6 +66,7 @@ export function countStep(
     plainDtype: () => 'bf16',
     logitRows,
     copiesAdapters: engine.convertsInLaunches,
+    groupsProducts: engine.groupsProducts,
   })
   return {
     micro: countProgram(engine, micro.program),
@@ -83,9 +83,7 @@ function countProgram(engine: CudaEngine, program: Program): Counts {
     kernels,
     work: modelProgram(engine, program, DOCUMENTS),
     launches: Object.values(kernels).reduce((sum, count) => sum + count, 0),
-    bytes: program.steps
-      .flatMap(step => [...inputTensors(step), ...outputTensors(step)])
-      .reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
+    bytes: stepsByLaunch(engine, program).reduce((sum, steps) => sum + bytesOfSteps(steps), 0),
     arenaBytes,
     scratchBytes: engine.scratchBound(executable),
   }

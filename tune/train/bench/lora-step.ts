@@ -34,6 +34,7 @@ export type LoraStepOptions = {
   /** Format of activations. Defaults to bf16. */ compute?: 'bf16' | 'f32'
   isDora?: boolean
   /** Arithmetic of the base's products. Defaults to that of the recipe. */ matmul?: MatmulName
+  /** Further flags of the configuration. */ flags?: readonly string[]
 }
 
 /** The vocabulary is reduced in proportion to the layers, so that the head keeps its share of the time. */
@@ -49,6 +50,7 @@ export async function prepareLoraStep(
     compute = 'bf16',
     isDora = false,
     matmul,
+    flags = [],
   }: LoraStepOptions,
 ): Promise<LoraStep> {
   const whole = configOfShape(shape)
@@ -67,6 +69,7 @@ export async function prepareLoraStep(
       ...(matmul ? [`--matmul=${matmul}`] : []),
       `--per_device_train_batch_size=${rows}`,
       `--max_seq_length=${tokens / rows}`,
+      ...flags,
     ],
   })
   const boundaries = Array.from({ length: rows + 1 }, (_, row) => (row * tokens) / rows)
@@ -75,6 +78,7 @@ export async function prepareLoraStep(
     plainDtype: () => 'bf16',
     logitRows: engine.logitRows,
     copiesAdapters: engine.convertsInLaunches,
+    groupsProducts: engine.groupsProducts,
   })
   const prepared = prepare(engine, micro.program, planMemory(micro.program))
   const buffers = Object.fromEntries(

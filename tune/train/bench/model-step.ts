@@ -107,6 +107,27 @@ function productOf(step: Step, kernels: readonly string[]): Parts {
   return { macs, seconds: (2 * macs) / flopsRate(kernel, k), bytes: 0 }
 }
 
+/** Products of thin.cu, whose blocks multiply 64 rows of a wide operand with all columns of the kernel. */
+function thinOf(steps: readonly Step[], kernel: string): Parts {
+  const columns = Number(kernel.split('_').at(-1))
+  const tile = 64
+  const sections = new Map<string, { each: number; columns: number }>()
+  for (const step of steps) {
+    const [a, b] = [step.inputs['a'], step.inputs['b']]
+    const [[a0 = 0, a1 = 0], [b0 = 0, b1 = 0]] = [a?.shape ?? [], b?.shape ?? []]
+    const isRight = step.op !== 'matmul_tn' || b1 <= a1
+    const [rows, length, own] = step.op === 'matmul_nt' ? [a0, a1, b0] : isRight ? [a0, a1, b1] : [b0, b1, a1]
+    const key = `${step.op} ${(isRight ? a : b)?.id}`
+    const known = sections.get(key)?.columns ?? 0
+    sections.set(key, { each: up(rows, tile) * up(length, tile) * columns, columns: known + up(own, 8) })
+  }
+  const macs = [...sections.values()].reduce(
+    (sum, section) => sum + section.each * Math.ceil(section.columns / tile),
+    0,
+  )
+  return { macs, seconds: (2 * macs) / GRADIENT, bytes: 0 }
+}
+
 /** A chunk of logits at a time, forward and back. */
 function headOf(step: Step, kernels: readonly string[]): Parts {
   const [{ x, weight }, { chunk }] = [step.inputs, step.attrs]
@@ -137,7 +158,8 @@ function attentionOf(step: Step, { count, length }: Documents): Parts {
   return { macs: products * grid, seconds: (2 * products * grid) / rate, bytes: 0 }
 }
 
-function groupOf(step: Step): Group {
+function groupOf(step: Step | undefined): Group {
+  if (!step) return 'others'
   if (step.op === 'attention') return 'attention'
   if (step.op === 'attention_grad') return 'its gradient'
   if (step.op === 'head_loss') return 'head'
@@ -146,61 +168,87 @@ function groupOf(step: Step): Group {
   return Math.min(rank, columns) <= 128 ? 'adapters' : 'linears'
 }
 
-/** A step as a program of its own. */
-function alone(step: Step): Program {
+/** Steps as a program of their own. None reads what another one computes. */
+function alone(steps: readonly Step[]): Program {
+  const tensors: Tensor[] = []
   const inputs = new Map<number, Tensor>()
-  for (const tensor of inputTensors(step)) {
-    const name = `input ${inputs.size}`
-    if (!inputs.has(tensor.id)) inputs.set(tensor.id, { ...tensor, id: inputs.size, name, isInput: true })
+  const outputs: Record<string, Tensor> = {}
+  const add = (tensor: Tensor, isInput: boolean): Tensor => {
+    const id = tensors.length
+    const own = { ...tensor, id, name: `${isInput ? 'input' : 'output'} ${id}`, isInput }
+    tensors.push(own)
+    return own
   }
-  const given = Object.fromEntries(
-    Object.entries(step.inputs).map(([name, tensor]) => [name, tensor && inputs.get(tensor.id)]),
-  )
-  const outputs = Object.fromEntries(
-    Object.entries(step.outputs).map(([name, tensor], i) => [
-      name,
-      { ...tensor, id: inputs.size + i, isInput: false },
-    ]),
-  )
-  return {
-    tensors: [...inputs.values(), ...Object.values(outputs)],
-    steps: [{ ...step, inputs: given, outputs }],
-    outputs,
-  }
+  for (const tensor of steps.flatMap(inputTensors))
+    if (!inputs.has(tensor.id)) inputs.set(tensor.id, add(tensor, true))
+  const own = steps.map(step => {
+    const given = Object.entries(step.inputs).map(([name, one]) => [name, one && inputs.get(one.id)])
+    const made = Object.entries(step.outputs).map(([name, one]) => [name, add(one, false)] as const)
+    for (const [name, tensor] of made) outputs[`${name} ${tensor.id}`] = tensor
+    return { ...step, inputs: Object.fromEntries(given), outputs: Object.fromEntries(made) }
+  })
+  return { tensors, steps: own, outputs }
 }
 
-function modelStep(engine: CudaEngine, step: Step, documents: Documents): Work {
-  const program = alone(step)
+function compileAlone(engine: CudaEngine, program: Program) {
   const executable = engine.compile(flatten(program, planMemory(program).placements))
   const launched = engine.launches(executable)
-  const kernels = Object.keys(launched)
   const launches = Object.values(launched).reduce((sum, count) => sum + count, 0)
-  const scratch = step.op === 'head_loss' ? 0 : engine.scratchBound(executable)
-  const parts = step.op.startsWith('matmul_')
-    ? productOf(step, kernels)
-    : step.op.startsWith('attention')
-      ? attentionOf(step, documents)
-      : step.op === 'head_loss'
-        ? headOf(step, kernels)
-        : { macs: 0, seconds: 0, bytes: 0 }
-  // What lies in scratch is written once and read once.
-  const bytes =
-    [...inputTensors(step), ...outputTensors(step)].reduce((sum, tensor) => sum + sizeOf(tensor), 0) +
-    2 * scratch +
-    parts.bytes
+  return { kernels: Object.keys(launched), launches, scratch: engine.scratchBound(executable) }
+}
+
+/** The steps of a program in order, those in one list that a card launches together. */
+export function stepsByLaunch(engine: CudaEngine, { steps }: Program): Step[][] {
+  const known = new Map<string, boolean>()
+  const share = (together: readonly Step[]): boolean => {
+    const written = new Set(together.flatMap(outputTensors))
+    if (!together.every(({ op }) => op.startsWith('matmul_'))) return false
+    if (together.flatMap(inputTensors).some(tensor => written.has(tensor))) return false
+    const program = alone(together)
+    const signature = JSON.stringify(program)
+    const found = known.get(signature) ?? compileAlone(engine, program).launches === 1
+    known.set(signature, found)
+    return found
+  }
+  const groups: Step[][] = []
+  for (const step of steps) {
+    const last = groups.at(-1)
+    if (last && share([...last, step])) last.push(step)
+    else groups.push([step])
+  }
+  return groups
+}
+
+/** Bytes of inputs and outputs. What several steps of a launch read in the same way is read once. */
+export function bytesOfSteps(steps: readonly Step[]): number {
+  const read = new Map(
+    steps.flatMap(step => Object.entries(step.inputs).map(([name, tensor]) => [keyOf(step, name), tensor])),
+  )
+  return [...read.values(), ...steps.flatMap(outputTensors)].reduce(
+    (sum, tensor) => sum + (tensor ? sizeOf(tensor) : 0),
+    0,
+  )
+}
+
+const keyOf = ({ op, inputs }: Step, name: string) => `${op} ${inputs[name]?.id}`
+
+function partsOf(steps: readonly Step[], kernels: readonly string[], documents: Documents): Parts {
+  const [step] = steps
+  if (kernels[0]?.startsWith('thin_')) return thinOf(steps, kernels[0])
+  if (step?.op.startsWith('matmul_')) return productOf(step, kernels)
+  if (step?.op.startsWith('attention')) return attentionOf(step, documents)
+  return step?.op === 'head_loss' ? headOf(step, kernels) : { macs: 0, seconds: 0, bytes: 0 }
+}
+
+function modelLaunch(engine: CudaEngine, steps: readonly Step[], documents: Documents): Work {
+  const { kernels, launches, scratch } = compileAlone(engine, alone(steps))
+  const parts = partsOf(steps, kernels, documents)
+  // What lies in scratch is written once and read once. The head counts it by itself.
+  const passes = steps[0]?.op === 'head_loss' ? 0 : 2
+  const bytes = bytesOfSteps(steps) + passes * scratch + parts.bytes
   const seconds = GAP * launches + Math.max(parts.seconds, bytes / BYTES)
   return { launches, products: parts.macs / PRODUCT, bytes, seconds }
 }
-
-/** What a step costs depends on these alone. */
-const signatureOf = (step: Step) =>
-  JSON.stringify([
-    step.op,
-    Object.entries(step.inputs).map(([name, tensor]) => [name, tensor?.dtype, tensor?.shape]),
-    Object.values(step.outputs).map(({ dtype, shape }) => [dtype, shape]),
-    step.attrs,
-    step.inPlace,
-  ])
 
 /** The work of a program by group. */
 export function modelProgram(
@@ -212,11 +260,12 @@ export function modelProgram(
   const groups = Object.fromEntries(
     GROUPS.map(group => [group, { launches: 0, products: 0, bytes: 0, seconds: 0 }]),
   ) as Record<Group, Work>
-  for (const step of program.steps) {
-    const signature = signatureOf(step)
-    const work = known.get(signature) ?? modelStep(engine, step, documents)
+  for (const steps of stepsByLaunch(engine, program)) {
+    // What a launch costs depends on this alone.
+    const signature = JSON.stringify(alone(steps))
+    const work = known.get(signature) ?? modelLaunch(engine, steps, documents)
     known.set(signature, work)
-    const sum = groups[groupOf(step)]
+    const sum = groups[groupOf(steps[0])]
     sum.launches += work.launches
     sum.products += work.products
     sum.bytes += work.bytes

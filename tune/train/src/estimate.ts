@@ -106,7 +106,13 @@ export function planRun({ logitRows, ...options }: PlanOptions): RunPlan {
 function planWithRows(options: Omit<PlanOptions, 'logitRows'>, logitRows: number): RunPlan {
   const { engine, checkpoint, model, config, boundaries, budgetBytes, processBytes, tokenIds } = options
   const stored = (name: string) => plainDtype(checkpoint, name)
-  const recording = { boundaries, plainDtype: stored, logitRows, copiesAdapters: engine.convertsInLaunches }
+  const recording = {
+    boundaries,
+    plainDtype: stored,
+    logitRows,
+    copiesAdapters: engine.convertsInLaunches,
+    groupsProducts: engine.groupsProducts,
+  }
   const share = expertShareOf(config, model, options.rank ?? 0)
   const micro = divideStep(recordMicroStep(model, config, recording), share)
   const evaluation = planEvaluation(config, () => recordEvaluation(model, config, recording))

@@ -21,6 +21,7 @@ import {
   addIntoSums,
   createRecorder,
   differentiate,
+  groupProducts,
   type Program,
   type Recorder,
   type Tensor,
@@ -112,6 +113,8 @@ export type RecordOptions = {
   logitRows: number
   /** Whether linears read bf16 copies of adapters where the arithmetic allows it. */
   copiesAdapters: boolean
+  /** Whether products with few columns are moved next to each other. Changes no result. */
+  groupsProducts?: boolean
 }
 
 type LossOptions = RecordOptions & {
@@ -236,8 +239,9 @@ export function recordMicroStep(model: ModelConfig, config: TrainConfig, options
       .map(tensor => ({ ...tensor, name: trainedName(tensor) }))
       .map(({ name, dtype: stored, shape }) => ({ name, dtype: stored, shape }))
   const copies = adapters.filter(({ name = '' }) => name.startsWith(COPY))
+  const program = addIntoSums(g.finish(all))
   return {
-    program: addIntoSums(g.finish(all)),
+    program: options.groupsProducts ? groupProducts(program) : program,
     slots,
     boundaries: options.boundaries,
     base: config.lora ? named(weights.filter(weight => !isOwn(weight))) : [],

@@ -10,6 +10,7 @@ export type StepOptions = {
   isDora: boolean
   matmul?: MatmulName
   tokens: number
+  flags?: readonly string[]
 }
 
 export type StepResult = { loss: number; gradients: Map<string, Float32Array> }

@@ -47,6 +47,9 @@ struct MatmulSpec {
   int32_t first_row = 0;
 };
 
+// The product of a step with one of the three matmuls.
+MatmulSpec matmul_spec(Op op, const DeviceCall& call);
+
 // Scratch of an op's matmuls, allocated once at the size of the largest.
 struct Workspace {
   char* staged;
