@@ -1,4 +1,6 @@
 // The three matmuls of a linear layer: forward, towards the input, towards the weight.
+#include <stdexcept>
+
 #include "gemm_stream_nt.h"
 #include "gemm.h"
 #include "gemm_stream_packed.h"
@@ -73,6 +75,71 @@ void multiply_scratch(const Gemm& g, ScratchSizes& sizes) {
 void matmul_nt(Call& call) { multiply(call, gemm_nt(call)); }
 void matmul_nn(Call& call) { multiply(call, gemm_nn(call)); }
 void matmul_tn(Call& call) { multiply(call, gemm_tn(call)); }
+
+namespace {
+
+// A product of matmul_nt_swiglu as a call of matmul_nt.
+struct UnitProduct {
+  Call call{};
+  double attrs[3];
+
+  UnitProduct(const Call& from, int b, int output) {
+    const auto given = MatmulNtSwigluAttrs::read(from.attrs);
+    attrs[0] = 1;
+    attrs[1] = double(given.arithmetic);
+    attrs[2] = double(given.dtype);
+    call.in[matmul_nt_in::a] = from.in[matmul_nt_swiglu_in::a];
+    call.in[matmul_nt_in::b] = from.in[b];
+    call.in[matmul_nt_in::a2] = from.in[b + 1];
+    call.in[matmul_nt_in::b2] = from.in[b + 2];
+    call.out[0] = from.out[output];
+    call.attrs = attrs;
+    call.pool = from.pool;
+    call.scratch = from.scratch;
+  }
+};
+
+}  // namespace
+
+void matmul_nt_swiglu(Call& call) {
+  namespace in = matmul_nt_swiglu_in;
+  namespace out = matmul_nt_swiglu_out;
+  UnitProduct gate(call, in::gate_b, out::gate), up(call, in::up_b, out::up);
+  matmul_nt(gate.call);
+  matmul_nt(up.call);
+  Call unit = call;
+  unit.in[swiglu_in::gate] = call.out[out::gate];
+  unit.in[swiglu_in::up] = call.out[out::up];
+  unit.out[swiglu_out::y] = call.out[out::y];
+  swiglu(unit);
+}
+
+// The gradient of the unit's result is written where the gradient of its gate then replaces it.
+void matmul_nn_swiglu_grad(Call& call) {
+  static_assert(int(matmul_nn_swiglu_grad_in::random) == int(matmul_nn_in::random));
+  const Tensor &gate = *call.in[matmul_nn_swiglu_grad_in::gate],
+               &up = *call.in[matmul_nn_swiglu_grad_in::up],
+               &dgate = *call.out[matmul_nn_swiglu_grad_out::dgate];
+  if (MatmulNnSwigluGradAttrs::read(call.attrs).dtype != gate.dtype)
+    throw std::runtime_error("dtype must be that of gate");
+  multiply(call, gemm_nn(call));
+  Call unit = call;
+  unit.in[swiglu_grad_in::dy] = &dgate;
+  unit.in[swiglu_grad_in::gate] = &gate;
+  unit.in[swiglu_grad_in::up] = &up;
+  unit.out[swiglu_grad_out::dgate] = &dgate;
+  unit.out[swiglu_grad_out::dup] = call.out[matmul_nn_swiglu_grad_out::dup];
+  swiglu_grad(unit);
+}
+
+void matmul_nt_swiglu_scratch(const Call& call, ScratchSizes& sizes) {
+  namespace in = matmul_nt_swiglu_in;
+  multiply_scratch(gemm_nt(UnitProduct(call, in::gate_b, matmul_nt_swiglu_out::gate).call), sizes);
+  multiply_scratch(gemm_nt(UnitProduct(call, in::up_b, matmul_nt_swiglu_out::up).call), sizes);
+}
+void matmul_nn_swiglu_grad_scratch(const Call& call, ScratchSizes& sizes) {
+  multiply_scratch(gemm_nn(call), sizes);
+}
 void matmul_nt_scratch(const Call& call, ScratchSizes& sizes) { multiply_scratch(gemm_nt(call), sizes); }
 void matmul_nn_scratch(const Call& call, ScratchSizes& sizes) { multiply_scratch(gemm_nn(call), sizes); }
 void matmul_tn_scratch(const Call& call, ScratchSizes& sizes) { multiply_scratch(gemm_tn(call), sizes); }

@@ -32,7 +32,7 @@ void rms_norm_scratch(const Call& call, ScratchSizes& sizes) {
 void rms_norm_grad(Call& call) {
   const Tensor &dy = *call.in[rms_norm_grad_in::dy], &x = *call.in[rms_norm_grad_in::x],
                &weight = *call.in[rms_norm_grad_in::weight];
-  const Tensor& dx = *call.out[rms_norm_grad_out::dx];
+  const Tensor *addend = call.in[rms_norm_grad_in::addend], &dx = *call.out[rms_norm_grad_out::dx];
   const float offset = RmsNormGradAttrs::read(call.attrs).weight_offset;
   const float* rstd = floats_of(*call.in[rms_norm_grad_in::rstd]);
   const int64_t rows = x.dims[0], columns = x.dims[1];
@@ -46,6 +46,12 @@ void rms_norm_grad(Call& call) {
       float* out = row_scratch(dx, t * columns, dx_scratch);
       const float r = rstd[t], pull = dot3(grad, w, in, columns) * r * r / float(columns);
       for (int64_t i = 0; i < columns; i++) out[i] = r * (grad[i] * w[i] - in[i] * pull);
+      write_row(dx, t * columns, columns, out);
+      if (!addend) continue;
+      // As `add` would: the rounded gradient is the second operand.
+      const float *added = read_row(*addend, t * columns, columns, x_scratch),
+                  *rounded = read_row(dx, t * columns, columns, dy_scratch);
+      for (int64_t i = 0; i < columns; i++) out[i] = added[i] + rounded[i];
       write_row(dx, t * columns, columns, out);
     }
   });

@@ -46,6 +46,11 @@ struct Matmul {
   const void* bias;
   const void* addend;
   void* y;
+  // For products named swiglu_grad, whose result is the gradient of gate · σ(gate) · up: y gets the gradient
+  // of gate, `dup` that of up. All are bf16, and n is even.
+  const uint16_t* gate;
+  const uint16_t* up;
+  uint16_t* dup;
   Dtype bias_dtype, addend_dtype, y_dtype;
   int32_t padding;
 };

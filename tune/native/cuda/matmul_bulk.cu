@@ -3,7 +3,7 @@
 // the next tile while the others write a result. The others multiply, 64 rows each. Sums have the order of
 // the kernels that they replace, matmul_wgmma.cu and matmul.cu.
 #include "matmul_bulk.h"
-#include "work.h"
+#include "sum_rows.h"
 
 using namespace cairn::cuda;
 
@@ -12,12 +12,14 @@ namespace {
 constexpr int kTileM = 128, kTileN = 256, kDepth = 64, kStages = 4, kConsumers = 2, kGroup = 128,
               kThreads = (1 + kConsumers) * kGroup;
 
+// What is written of the sums.
+enum class Result { sums, swiglu_grad };
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 constexpr int kLeftBytes = kTileM * kDepth * 2, kStageBytes = kLeftBytes + kTileN * kDepth * 2,
               kPanelBytes = kDepth * 128, kRowsBytes = 8 * 128;
-// Each consuming warp writes its sums through 16 rows of this many columns.
-constexpr int kPartN = 64, kRowSpaceBytes = kTileM * kPartN * 4;
+constexpr int kRowSpaceBytes = kConsumers * kGroup / kWarp * kRowSpace * 4;
 // A block of 384 threads starts with 168 registers a thread. The warpgroups divide the same total.
 constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
 
@@ -171,45 +173,32 @@ __device__ inline void multiply_pair(Sums& sums, Ring& ring, Span span, int grou
   if (span.begin < span.end && is_first_lane) arrive(ring.empty_before());
 }
 
-// Writes a warp's sums of 16 rows from `row` on through its part of shared memory, 64 columns at a time, so
-// that each store fills whole sectors of a row.
+// Writes a warp's sums of 16 rows from `row` on.
+template <Result result>
 __device__ inline void write_rows(const Matmul& p, const BulkWork& w, Sums& sums, int row, float* space) {
-  const int lane = int(threadIdx.x) % kWarp, own = lane / 4;
-#pragma unroll
-  for (int part = 0; part < kTileN / kPartN; part++) {
-    // The index of each group of eight numbers is XORed with the row, so that rows are in different banks.
-#pragma unroll
-    for (int j = 0; j < kPartN / 8; j++) {
-      const float(&from)[4] = sums[part / 2][part % 2 * 8 + j];
-      float* const to = space + own * kPartN + ((j ^ own) * 8 + lane % 4 * 2);
-      *reinterpret_cast<float2*>(to) = make_float2(from[0], from[1]);
-      *reinterpret_cast<float2*>(to + 8 * kPartN) = make_float2(from[2], from[3]);
-    }
-    __syncwarp();
-    const int column = w.place.column + part * kPartN + lane * 2;
-#pragma unroll 1
-    for (int i = 0; i < 16; i++) {
-      const int r = w.place.row + row + i;
-      if (r >= w.place.rows || column >= p.n) break;
-      const float2 two = *reinterpret_cast<float2*>(space + i * kPartN + (lane * 2 ^ i % 8 * 8));
-      if (p.splits > 1) {
-        float* const to = p.partial + (int64_t(blockIdx.y) * p.m + r) * p.n + column;
-        to[0] = two.x;
-        if (column + 1 < p.n) to[1] = two.y;
-      } else {
-        finish_two(p, 0, r, column, two.x, two.y);
-      }
-    }
-    __syncwarp();
-  }
+  row += w.place.row;
+  over_sum_rows(sums, w.place.rows - row, p.n - w.place.column, space,
+      [&](int r, int c, float one, float two) {
+        const int64_t at = row + r;
+        const int column = w.place.column + c;
+        if (result == Result::swiglu_grad) {
+          finish_swiglu_grad(p, at, column, one, two);
+        } else if (p.splits > 1) {
+          float* const to = p.partial + (int64_t(blockIdx.y) * p.m + at) * p.n + column;
+          to[0] = one;
+          if (column + 1 < p.n) to[1] = two;
+        } else {
+          finish_two(p, 0, at, column, one, two);
+        }
+      });
 }
 
 // Multiplies all tiles and writes their results. Each consuming warpgroup runs this.
-template <bool a_along_k, bool b_along_k>
+template <bool a_along_k, bool b_along_k, Result result>
 __device__ inline void consume(const BulkMatmul& given, Ring ring, void* shared) {
   const Matmul& p = given.product;
   const int group = int(threadIdx.x) / kGroup - 1, warp = int(threadIdx.x) / kWarp % 4;
-  float* const space = static_cast<float*>(shared) + (group * 4 + warp) * 16 * kPartN;
+  float* const space = static_cast<float*>(shared) + (group * 4 + warp) * kRowSpace;
   BulkWork w(given);
   while (w.next()) {
     Sums sums;
@@ -220,11 +209,11 @@ __device__ inline void consume(const BulkMatmul& given, Ring ring, void* shared)
       each_sum(sums, [scale](float& sum) { sum *= scale; });
     }
     multiply_pair<a_along_k, b_along_k>(sums, ring, w.tail, group, adds);
-    write_rows(p, w, sums, group * 64 + warp * 16, space);
+    write_rows<result>(p, w, sums, group * 64 + warp * 16, space);
   }
 }
 
-template <bool a_along_k, bool b_along_k>
+template <bool a_along_k, bool b_along_k, Result result = Result::sums>
 __device__ inline void multiply_bulk(const BulkMatmul& p) {
   extern __shared__ __align__(1024) char shared[];
   const uint32_t tiles = shared_address(shared);
@@ -243,14 +232,14 @@ __device__ inline void multiply_bulk(const BulkMatmul& p) {
     if (threadIdx.x == 0) produce<a_along_k, b_along_k>(p, ring);
   } else {
     take_registers<kConsumerRegisters>();
-    consume<a_along_k, b_along_k>(p, ring, shared + kStages * kStageBytes);
+    consume<a_along_k, b_along_k, result>(p, ring, shared + kStages * kStageBytes);
   }
 }
 
 #else
 
 // Never launched on other architectures.
-template <bool a_along_k, bool b_along_k>
+template <bool a_along_k, bool b_along_k, Result result = Result::sums>
 __device__ inline void multiply_bulk(const BulkMatmul&) {
   __trap();
 }
@@ -267,6 +256,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) bulk_nn_256(const __gr
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 1) bulk_tn_256(const __grid_constant__ BulkMatmul p) {
   multiply_bulk<false, false>(p);
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 1) bulk_nn_swiglu_grad_256(
+    const __grid_constant__ BulkMatmul p) {
+  multiply_bulk<true, false, Result::swiglu_grad>(p);
 }
 
 // Adds up the partial sums of the blocks that share k, in order.

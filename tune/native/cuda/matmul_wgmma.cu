@@ -1,7 +1,7 @@
 // Products on sm_90's tensor cores, which read their operands directly from shared memory: tiles of 128×256,
 // or 128×128 if there are too few of those. Otherwise as in matmul_tiles.h, in steps of 64. Copies run two
 // steps ahead of the products, and the products of one step run while the next are prepared.
-#include "work.h"
+#include "sum_rows.h"
 
 using namespace cairn::cuda;
 
@@ -11,7 +11,7 @@ constexpr int kTileM = 128, kDepth = 64, kThreads = 256, kBuffers = 4, kPrefetch
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-template <int columns, bool a_along_k, bool b_along_k>
+template <int columns, bool a_along_k, bool b_along_k, bool is_swiglu_grad = false>
 __device__ inline void multiply_groups(const Matmul& p) {
   using TileA = OperandTile<a_along_k, kTileM, kThreads, kDepth>;
   using TileB = OperandTile<b_along_k, columns, kThreads, kDepth>;
@@ -68,14 +68,25 @@ __device__ inline void multiply_groups(const Matmul& p) {
     }
   }
   await_products<0>();
+  if constexpr (is_swiglu_grad) {
+    // The warps' rows pass through the buffers of operands, which other warps may be multiplying.
+    __syncthreads();
+    const int row = w.place.row + group * 64 + warp * 16;
+    over_sum_rows(sums, w.place.rows - row, p.n - w.place.column,
+        reinterpret_cast<float*>(shared) + (group * 4 + warp) * kRowSpace,
+        [&](int r, int c, float one, float two) {
+          finish_swiglu_grad(p, row + r, w.place.column + c, one, two);
+        });
+  } else {
 #pragma unroll
-  for (int j = 0; j < kBlocks; j++) write_sums(p, w, group * 64 + warp * 16, j * 128, sums[j]);
+    for (int j = 0; j < kBlocks; j++) write_sums(p, w, group * 64 + warp * 16, j * 128, sums[j]);
+  }
 }
 
 #else
 
 // Never launched on other architectures.
-template <int columns, bool a_along_k, bool b_along_k>
+template <int columns, bool a_along_k, bool b_along_k, bool is_swiglu_grad = false>
 __device__ inline void multiply_groups(const Matmul&) {
   __trap();
 }
@@ -101,4 +112,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma_nn_128(const __g
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma_tn_128(const __grid_constant__ Matmul p) {
   multiply_groups<128, false, false>(p);
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma_nn_swiglu_grad_256(
+    const __grid_constant__ Matmul p) {
+  multiply_groups<256, true, false, true>(p);
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma_nn_swiglu_grad_128(
+    const __grid_constant__ Matmul p) {
+  multiply_groups<128, true, false, true>(p);
 }

@@ -62,6 +62,11 @@ extern "C" __global__ void rms_norm_grad(const __grid_constant__ RmsNorm p) {
     load_some(p.dy, p.dy_dtype, row + i, is_pack, dy);
     load_some(p.weight, p.weight_dtype, i, is_pack, w);
     for (int j = 0; j < n; j++) dx[j] = r * (dy[j] * (p.offset == 0 ? w[j] : p.offset + w[j]) - x[j] * pull);
+    if (p.addend) {
+      load_some(p.addend, p.dtype, row + i, is_pack, x);
+      for (int j = 0; j < n; j++)
+        dx[j] = x[j] + (p.dtype == Dtype::f32 ? dx[j] : decode_bf16(encode_bf16(dx[j])));
+    }
     store_some(p.out, p.dtype, row + i, is_pack, dx);
   });
 }

@@ -11,6 +11,7 @@ struct RmsNorm {
   const void* dy;
   const void* x;
   const void* weight;
+  const void* addend;
   void* out;
   float* rstd;
   int64_t rows, columns;

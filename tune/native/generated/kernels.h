@@ -11,8 +11,10 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void rms_norm_grad(Call& call);
 [[gnu::weak]] void rms_norm_weight_grad(Call& call);
 [[gnu::weak]] void matmul_nt(Call& call);
+[[gnu::weak]] void matmul_nt_swiglu(Call& call);
 [[gnu::weak]] void bias_grad(Call& call);
 [[gnu::weak]] void matmul_nn(Call& call);
+[[gnu::weak]] void matmul_nn_swiglu_grad(Call& call);
 [[gnu::weak]] void matmul_tn(Call& call);
 [[gnu::weak]] void columns(Call& call);
 [[gnu::weak]] void columns_grad(Call& call);
@@ -84,8 +86,10 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void rms_norm_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void rms_norm_weight_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void matmul_nt_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void matmul_nt_swiglu_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void bias_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void matmul_nn_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void matmul_nn_swiglu_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void matmul_tn_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void columns_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void columns_grad_scratch(const Call& call, ScratchSizes& sizes);
@@ -157,8 +161,10 @@ inline const Kernel kKernels[] = {
     rms_norm_grad,
     rms_norm_weight_grad,
     matmul_nt,
+    matmul_nt_swiglu,
     bias_grad,
     matmul_nn,
+    matmul_nn_swiglu_grad,
     matmul_tn,
     columns,
     columns_grad,
@@ -229,8 +235,10 @@ inline const ScratchOf kScratchOf[] = {
     rms_norm_grad_scratch,
     rms_norm_weight_grad_scratch,
     matmul_nt_scratch,
+    matmul_nt_swiglu_scratch,
     bias_grad_scratch,
     matmul_nn_scratch,
+    matmul_nn_swiglu_grad_scratch,
     matmul_tn_scratch,
     columns_scratch,
     columns_grad_scratch,

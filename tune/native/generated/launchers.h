@@ -11,8 +11,10 @@ namespace cairn::device {
 [[gnu::weak]] void rms_norm_grad(DeviceCall& call);
 [[gnu::weak]] void rms_norm_weight_grad(DeviceCall& call);
 [[gnu::weak]] void matmul_nt(DeviceCall& call);
+[[gnu::weak]] void matmul_nt_swiglu(DeviceCall& call);
 [[gnu::weak]] void bias_grad(DeviceCall& call);
 [[gnu::weak]] void matmul_nn(DeviceCall& call);
+[[gnu::weak]] void matmul_nn_swiglu_grad(DeviceCall& call);
 [[gnu::weak]] void matmul_tn(DeviceCall& call);
 [[gnu::weak]] void columns(DeviceCall& call);
 [[gnu::weak]] void columns_grad(DeviceCall& call);
@@ -84,8 +86,10 @@ inline const Launcher kLaunchers[] = {
     rms_norm_grad,
     rms_norm_weight_grad,
     matmul_nt,
+    matmul_nt_swiglu,
     bias_grad,
     matmul_nn,
+    matmul_nn_swiglu_grad,
     matmul_tn,
     columns,
     columns_grad,

@@ -46,8 +46,10 @@ enum class Op : int32_t {
     rms_norm_grad,
     rms_norm_weight_grad,
     matmul_nt,
+    matmul_nt_swiglu,
     bias_grad,
     matmul_nn,
+    matmul_nn_swiglu_grad,
     matmul_tn,
     columns,
     columns_grad,
@@ -111,7 +113,7 @@ enum class Op : int32_t {
     lora_delta,
     gather_rows,
     sample};
-inline constexpr int kOpCount = 71;
+inline constexpr int kOpCount = 73;
 
 struct OpInfo {
   const char* name;
@@ -124,11 +126,13 @@ inline constexpr OpInfo kOps[] = {
     {"embed", 2, 1, 2, {"table", "ids"}, {"y"}},
     {"embed_grad", 2, 1, 2, {"dy", "ids"}, {"dtable"}},
     {"rms_norm", 2, 2, 2, {"x", "weight"}, {"y", "rstd"}},
-    {"rms_norm_grad", 4, 1, 1, {"dy", "x", "weight", "rstd"}, {"dx"}},
+    {"rms_norm_grad", 5, 1, 1, {"dy", "x", "weight", "rstd", "addend"}, {"dx"}},
     {"rms_norm_weight_grad", 3, 1, 0, {"dy", "x", "rstd"}, {"dweight"}},
     {"matmul_nt", 8, 1, 3, {"a", "b", "a2", "b2", "addend", "a_amax", "random", "bias"}, {"y"}},
+    {"matmul_nt_swiglu", 7, 3, 2, {"a", "gate_b", "gate_a2", "gate_b2", "up_b", "up_a2", "up_b2"}, {"gate", "up", "y"}},
     {"bias_grad", 1, 1, 0, {"dy"}, {"dbias"}},
     {"matmul_nn", 7, 1, 4, {"a", "b", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
+    {"matmul_nn_swiglu_grad", 9, 2, 4, {"a", "b", "a2", "b2", "addend", "a_amax", "random", "gate", "up"}, {"dgate", "dup"}},
     {"matmul_tn", 3, 1, 3, {"a", "b", "addend"}, {"y"}},
     {"columns", 1, 1, 2, {"x"}, {"y"}},
     {"columns_grad", 2, 1, 2, {"dy", "addend"}, {"dx"}},
@@ -249,6 +253,17 @@ struct MatmulNtAttrs {
   }
 };
 
+struct MatmulNtSwigluAttrs {
+  Arithmetic arithmetic;
+  Dtype dtype;
+  static MatmulNtSwigluAttrs read(const double* values) {
+    MatmulNtSwigluAttrs a;
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
+    a.dtype = static_cast<Dtype>((int32_t)values[1]);
+    return a;
+  }
+};
+
 struct MatmulNnAttrs {
   float alpha;
   Arithmetic arithmetic;
@@ -256,6 +271,21 @@ struct MatmulNnAttrs {
   Dtype dtype;
   static MatmulNnAttrs read(const double* values) {
     MatmulNnAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[1]);
+    a.stream = static_cast<int32_t>(values[2]);
+    a.dtype = static_cast<Dtype>((int32_t)values[3]);
+    return a;
+  }
+};
+
+struct MatmulNnSwigluGradAttrs {
+  float alpha;
+  Arithmetic arithmetic;
+  int32_t stream;
+  Dtype dtype;
+  static MatmulNnSwigluGradAttrs read(const double* values) {
+    MatmulNnSwigluGradAttrs a;
     a.alpha = static_cast<float>(values[0]);
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[1]);
     a.stream = static_cast<int32_t>(values[2]);
@@ -767,16 +797,20 @@ namespace embed_grad_in { enum : int { dy, ids }; }
 namespace embed_grad_out { enum : int { dtable }; }
 namespace rms_norm_in { enum : int { x, weight }; }
 namespace rms_norm_out { enum : int { y, rstd }; }
-namespace rms_norm_grad_in { enum : int { dy, x, weight, rstd }; }
+namespace rms_norm_grad_in { enum : int { dy, x, weight, rstd, addend }; }
 namespace rms_norm_grad_out { enum : int { dx }; }
 namespace rms_norm_weight_grad_in { enum : int { dy, x, rstd }; }
 namespace rms_norm_weight_grad_out { enum : int { dweight }; }
 namespace matmul_nt_in { enum : int { a, b, a2, b2, addend, a_amax, random, bias }; }
 namespace matmul_nt_out { enum : int { y }; }
+namespace matmul_nt_swiglu_in { enum : int { a, gate_b, gate_a2, gate_b2, up_b, up_a2, up_b2 }; }
+namespace matmul_nt_swiglu_out { enum : int { gate, up, y }; }
 namespace bias_grad_in { enum : int { dy }; }
 namespace bias_grad_out { enum : int { dbias }; }
 namespace matmul_nn_in { enum : int { a, b, a2, b2, addend, a_amax, random }; }
 namespace matmul_nn_out { enum : int { y }; }
+namespace matmul_nn_swiglu_grad_in { enum : int { a, b, a2, b2, addend, a_amax, random, gate, up }; }
+namespace matmul_nn_swiglu_grad_out { enum : int { dgate, dup }; }
 namespace matmul_tn_in { enum : int { a, b, addend }; }
 namespace matmul_tn_out { enum : int { y }; }
 namespace columns_in { enum : int { x }; }

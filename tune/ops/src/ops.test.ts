@@ -25,7 +25,7 @@ test('every type in the table parses, and every dimension of an output is known'
 })
 
 test('a gradient op uses the names of the inputs and outputs of its op', () => {
-  expect(Object.keys(OPS.rms_norm_grad.inputs)).toEqual(['dy', 'x', 'weight', 'rstd'])
+  expect(Object.keys(OPS.rms_norm_grad.inputs)).toEqual(['dy', 'x', 'weight', 'rstd', 'addend?'])
   expect(Object.keys(OPS.attention_grad.inputs)).toEqual(['dy', 'q', 'k', 'v', 'y', 'lse', 'cu_seqlens'])
 })
 

@@ -29,6 +29,17 @@ export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]
 export const isScaled = (arithmetic: LinearArithmetic): boolean =>
   !ARITHMETICS.some(plain => plain === arithmetic)
 
+const NN_INPUTS = {
+  a: 'float (M, K)',
+  b: 'weight (K, N)',
+  'a2?': 'float (M, R)',
+  'b2?': 'float (R, N)',
+  'addend?': 'float (M, N)',
+  'a_amax?': 'f32 (1)',
+  'random?': 'i32 (3)',
+} as const
+const NN_ATTRS = { alpha: 'f32', arithmetic: 'linear_arithmetic', stream: 'i32', dtype: 'dtype' } as const
+
 export const OPS = {
   embed: op({
     doc: 'y[t] = table[ids[t]], times scale if scale is not 0',
@@ -50,8 +61,16 @@ export const OPS = {
     outputs: { y: '=x (T, C)', rstd: 'f32 (T)' },
   }),
   rms_norm_grad: op({
-    doc: 'dx = rstd · (dy·w − x · rstd² · mean(dy·w·x)) with w = weight_offset + weight',
-    inputs: { dy: 'float (T, C)', x: 'float (T, C)', weight: 'float (C)', rstd: 'f32 (T)' },
+    doc:
+      'dx = rstd · (dy·w − x · rstd² · mean(dy·w·x)) with w = weight_offset + weight, ' +
+      'rounded to its dtype, plus addend, rounded again',
+    inputs: {
+      dy: 'float (T, C)',
+      x: 'float (T, C)',
+      weight: 'float (C)',
+      rstd: 'f32 (T)',
+      'addend?': '=x (T, C)',
+    },
     attrs: { 'weight_offset?': 'f32' },
     outputs: { dx: '=x (T, C)' },
   }),
@@ -79,6 +98,22 @@ export const OPS = {
     attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
+  matmul_nt_swiglu: op({
+    doc:
+      'gate = a·gate_bᵀ + gate_a2·gate_b2ᵀ and up likewise, each as matmul_nt; y = swiglu of both, in one op: ' +
+      'the same results',
+    inputs: {
+      a: 'float (M, K)',
+      gate_b: 'weight (N, K)',
+      'gate_a2?': 'float (M, R)',
+      'gate_b2?': 'float (N, R)',
+      up_b: 'weight (N, K)',
+      'up_a2?': 'float (M, S)',
+      'up_b2?': 'float (N, S)',
+    },
+    attrs: { arithmetic: 'arithmetic', dtype: 'dtype' },
+    outputs: { gate: '@dtype (M, N)', up: '@dtype (M, N)', y: '@dtype (M, N)' },
+  }),
   bias_grad: op({
     doc: 'dbias = sum of dy over its rows, in row order',
     inputs: { dy: 'float (M, N)' },
@@ -92,17 +127,17 @@ export const OPS = {
       'If `random` is given, nvfp4 rounds stochastically: ' +
       '`random` is the seed, low word first, and the step; `stream` is the op of the Philox counter; ' +
       'elements of a are numbered row by row',
-    inputs: {
-      a: 'float (M, K)',
-      b: 'weight (K, N)',
-      'a2?': 'float (M, R)',
-      'b2?': 'float (R, N)',
-      'addend?': 'float (M, N)',
-      'a_amax?': 'f32 (1)',
-      'random?': 'i32 (3)',
-    },
-    attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', stream: 'i32', dtype: 'dtype' },
+    inputs: NN_INPUTS,
+    attrs: NN_ATTRS,
     outputs: { y: '@dtype (M, N)' },
+  }),
+  matmul_nn_swiglu_grad: op({
+    doc:
+      'swiglu_grad with dy = matmul_nn, in one op: the same inputs and attributes, the same results. ' +
+      '`dtype` must be that of gate',
+    inputs: { ...NN_INPUTS, gate: 'float (M, N)', up: '=gate (M, N)' },
+    attrs: NN_ATTRS,
+    outputs: { dgate: '=gate (M, N)', dup: '=gate (M, N)' },
   }),
   matmul_tn: op({
     doc: 'y = alpha · aᵀ·b + addend; sums in f32, rounded once at the end',

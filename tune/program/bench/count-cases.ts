@@ -22,6 +22,17 @@ function* products(m: number, n: number, k: number, stored: Dtype = 'bf16', rank
   yield { op: 'matmul_nt', name, inputs: nt, attrs }
   const nn = { ...a, b: noise(stored, [k, n], 1), ...(rank ? { b2: bf16(rank, n) } : {}) }
   yield { op: 'matmul_nn', name, inputs: nn, attrs: { ...attrs, stream: 0 } }
+  if (stored === 'bf16' && rank) {
+    const unit = { ...nn, gate: bf16(m, n), up: bf16(m, n) }
+    const [b2, second] = [bf16(n, rank), bf16(m, rank)]
+    const [gate, up] = [
+      { gate_b: nt.b, gate_a2: second, gate_b2: b2 },
+      { up_b: nt.b, up_a2: second, up_b2: b2 },
+    ]
+    const both = { arithmetic: 'bf16', dtype: 'bf16' }
+    yield { op: 'matmul_nt_swiglu', name, inputs: { a: a.a, ...gate, ...up }, attrs: both }
+    yield { op: 'matmul_nn_swiglu_grad', name, inputs: unit, attrs: { ...attrs, stream: 0 } }
+  }
   if (stored === 'bf16' && !rank)
     yield { op: 'matmul_tn', name, inputs: { a: bf16(k, m), b: bf16(k, n) }, attrs }
 }
@@ -141,6 +152,7 @@ export const listCountCases = (): CountCase[] => [
   ...products(1280, 1536, 256),
   ...products(1280, 3072, 256),
   ...products(1280, 1536, 256, 'bf16', 16),
+  ...products(1280, 3072, 256, 'bf16', 16),
   ...STORED.flatMap(stored => [...products(128, 128, 512, stored), ...products(1280, 1536, 256, stored)]),
   ...fp8Products(256, 512, 512, 16),
   ...listFp4CountCases(),

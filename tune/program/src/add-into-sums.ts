@@ -1,6 +1,6 @@
 /** Sums of gradients over several runs of a program: each gradient joins its sum as early as possible. */
 import { specOf } from '@cairn-tune/ops'
-import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
+import { countReads, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 
 /** Input of an op that is added to its result, and that the result may be written over. */
 const addendOf = (step: Step): string | undefined =>
@@ -41,12 +41,4 @@ function fused(step: Step, sum: Step, reads: ReadonlyMap<Tensor, number>): Step 
     outputs: { y },
     inPlace: { y: addend },
   }
-}
-
-/** Number of steps that read each tensor. A program's output counts as read once more. */
-function countReads({ steps, outputs }: Program): ReadonlyMap<Tensor, number> {
-  const reads = new Map<Tensor, number>()
-  for (const tensor of [...steps.flatMap(inputTensors), ...Object.values(outputs)])
-    reads.set(tensor, (reads.get(tensor) ?? 0) + 1)
-  return reads
 }

@@ -17,14 +17,14 @@ import { expertMatmulNt, matmulNt } from './matmul-grads.ts'
 import { dpoLoss, ktoLoss, orpoLoss, segmentSums, tokenLogps } from './preference-grads.ts'
 import type { Tensor } from './program.ts'
 
-const rmsNorm: Backward = ({ g, step, input, output, grad, isWanted }) => {
+const rmsNorm: Backward = ({ g, step, input, output, grad, isWanted, soFar }) => {
   const weight_offset = number(step, 'weight_offset')
   const [dy, x, rstd] = [grad('y'), input('x'), output('rstd')]
+  const dx = () =>
+    g.rms_norm_grad({ dy, x, weight: input('weight'), rstd, addend: soFar('x') }, { weight_offset }).dx
   return {
+    summed: { x: isWanted('x') ? dx() : undefined },
     parts: {
-      x: isWanted('x')
-        ? g.rms_norm_grad({ dy, x, weight: input('weight'), rstd }, { weight_offset }).dx
-        : undefined,
       weight: isWanted('weight') ? g.rms_norm_weight_grad({ dy, x, rstd }, {}).dweight : undefined,
     },
   }
@@ -162,7 +162,9 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   rms_norm_weight_grad: none,
   bias_grad: none,
   columns_grad: none,
+  matmul_nt_swiglu: none,
   matmul_nn: none,
+  matmul_nn_swiglu_grad: none,
   matmul_tn: none,
   qk_norm_rope_grad: none,
   qk_norm_rope_weight_grad: none,

@@ -34,3 +34,11 @@ export type Program = {
 export const inputTensors = (step: Step): Tensor[] =>
   Object.values(step.inputs).filter(tensor => tensor !== undefined)
 export const outputTensors = (step: Step): Tensor[] => Object.values(step.outputs)
+
+/** Number of steps that read each tensor. A program's output counts as read once more. */
+export function countReads({ steps, outputs }: Program): ReadonlyMap<Tensor, number> {
+  const reads = new Map<Tensor, number>()
+  for (const tensor of [...steps.flatMap(inputTensors), ...Object.values(outputs)])
+    reads.set(tensor, (reads.get(tensor) ?? 0) + 1)
+  return reads
+}

@@ -4,6 +4,7 @@
  * changes; the only cost is time.
  */
 import type { OpName } from '@cairn-tune/ops'
+import { fuseUnitProducts } from './fuse-units.ts'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 import { planMemory, type Plan } from './plan.ts'
 
@@ -83,7 +84,7 @@ export function recompute(program: Program, policy: RecomputePolicy): Program {
       steps.push({ ...step, inputs })
     }
   }
-  return { tensors, steps, outputs: program.outputs }
+  return fuseUnitProducts({ tensors, steps, outputs: program.outputs })
 }
 
 /**

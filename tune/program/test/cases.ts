@@ -58,6 +58,8 @@ function* norms(dtype: Dtype): Generator<Case> {
       ...withForward('rms_norm', inputs, { eps: 1e-6 }, ['rstd'], {}, { rstd: [rows] }),
     }
     yield { op: 'rms_norm_grad', name, inputs: grad, attrs: {}, dtype }
+    const added = { ...grad, addend: noise(dtype, [rows, columns], 4) }
+    yield { op: 'rms_norm_grad', name: `${name}, with an addend`, inputs: added, attrs: {}, dtype }
     yield { op: 'rms_norm_weight_grad', name, inputs: without(grad, 'weight'), attrs: {}, dtype }
     const offset = { weight_offset: 1 }
     yield { op: 'rms_norm', name: `${name}, 1 + w`, inputs, attrs: { eps: 1e-6, ...offset }, dtype }
@@ -168,11 +170,26 @@ function* matmuls(dtype: Dtype): Generator<Case> {
       attrs,
       dtype,
     }
-    yield { op: 'bias_grad', name: `${m}×${n}`, inputs: { dy: noise(dtype, [m, n], 13) }, attrs: {}, dtype }
+    const second = (name: string) => ({ [`${name}_a2`]: a2, [`${name}_b2`]: roundB2([n, r]) })
     yield {
-      op: 'matmul_nn',
+      op: 'matmul_nt_swiglu',
       name,
-      inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [k, n], 8), a2, b2: roundB2([r, n]), addend },
+      inputs: {
+        a: noise(dtype, [m, k], 7),
+        gate_b: noise(dtype, [n, k], 8, 0.5),
+        up_b: noise(dtype, [n, k], 9, 0.5),
+        ...(r ? { ...second('gate'), ...second('up') } : {}),
+      },
+      attrs: { arithmetic: dtype, dtype },
+      dtype,
+    }
+    yield { op: 'bias_grad', name: `${m}×${n}`, inputs: { dy: noise(dtype, [m, n], 13) }, attrs: {}, dtype }
+    const nn = { a: noise(dtype, [m, k], 7), b: noise(dtype, [k, n], 8), a2, b2: roundB2([r, n]), addend }
+    yield { op: 'matmul_nn', name, inputs: nn, attrs: { ...attrs, stream: 0 }, dtype }
+    yield {
+      op: 'matmul_nn_swiglu_grad',
+      name,
+      inputs: { ...nn, gate: noise(dtype, [m, n], 13, 8), up: noise(dtype, [m, n], 14) },
       attrs: { ...attrs, stream: 0 },
       dtype,
     }

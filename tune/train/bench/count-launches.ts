@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { emulatorEnv } from '@cairn-tune/emulator'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { makeToolkit } from '@cairn-tune/native/test/fake-toolkit'
-import { flatten, planMemory, type Program } from '@cairn-tune/program'
+import { flatten, planMemory, recompute, type Program } from '@cairn-tune/program'
 import { configOfShape, readConfig, type Recipe, type ShapeName } from '@cairn-tune/train'
 import { recordMicroStep } from '../src/record-step.ts'
 import { recordNorm, recordUpdate } from '../src/record-update.ts'
@@ -75,7 +75,8 @@ export function countStep(
   }
 }
 
-function countProgram(engine: CudaEngine, program: Program): Counts {
+function countProgram(engine: CudaEngine, recorded: Program): Counts {
+  const program = recompute(recorded, { cheap: new Set(), whole: new Set() })
   const { placements, arenaBytes } = planMemory(program)
   const executable = engine.compile(flatten(program, placements))
   const kernels = engine.launches(executable)

@@ -99,9 +99,19 @@ type Parts = { macs: number; seconds: number; bytes: number }
 
 function productOf(step: Step, kernels: readonly string[]): Parts {
   const shape = (name: string): Shape => step.inputs[name]?.shape ?? []
+  if (step.op === 'matmul_nt_swiglu') {
+    // Second products are half as wide as the tiles of both.
+    const [[m = 0, k = 0], [n = 0]] = [shape('a'), shape('gate_b')]
+    const kernel = kernels.find(name => tileOf(name)) ?? ''
+    const ranks = [shape('gate_a2'), shape('up_a2')].map(([, rank = 0]) => rank).filter(rank => rank > 0)
+    const macs =
+      executed(kernel, m, 2 * n, [k]) +
+      ranks.reduce((sum, rank) => sum + executed(kernel, m, 2 * n, [rank]) / 2, 0)
+    return { macs, seconds: (2 * macs) / flopsRate(kernel, k), bytes: 0 }
+  }
   const [[a0 = 0, a1 = 0], [b0 = 0, b1 = 0], [, second = 0]] = [shape('a'), shape('b'), shape('a2')]
   const [m, n, k] =
-    step.op === 'matmul_nt' ? [a0, b0, a1] : step.op === 'matmul_nn' ? [a0, b1, a1] : [a1, b1, a0]
+    step.op === 'matmul_nt' ? [a0, b0, a1] : step.op.startsWith('matmul_nn') ? [a0, b1, a1] : [a1, b1, a0]
   const kernel = kernels.find(name => tileOf(name)) ?? ''
   const macs = executed(kernel, m, n, second ? [k, second] : [k])
   return { macs, seconds: (2 * macs) / flopsRate(kernel, k), bytes: 0 }

@@ -21,6 +21,7 @@ import {
   addIntoSums,
   createRecorder,
   differentiate,
+  fuseUnits,
   groupProducts,
   type Program,
   type Recorder,
@@ -239,7 +240,7 @@ export function recordMicroStep(model: ModelConfig, config: TrainConfig, options
       .map(tensor => ({ ...tensor, name: trainedName(tensor) }))
       .map(({ name, dtype: stored, shape }) => ({ name, dtype: stored, shape }))
   const copies = adapters.filter(({ name = '' }) => name.startsWith(COPY))
-  const program = addIntoSums(g.finish(all))
+  const program = fuseUnits(addIntoSums(g.finish(all)))
   return {
     program: options.groupsProducts ? groupProducts(program) : program,
     slots,

@@ -5,12 +5,6 @@
 
 namespace cairn::device {
 
-namespace {
-
-Pair pair_of(const Tensor* a, const Tensor* b) { return a ? Pair{matrix_of(*a), matrix_of(*b)} : Pair{}; }
-
-}  // namespace
-
 void expert_matmul_nt(DeviceCall& call) {
   const auto attrs = ExpertMatmulNtAttrs::read(call.attrs);
   const Tensor &a = *call.in[expert_matmul_nt_in::a], &b = *call.in[expert_matmul_nt_in::b],

@@ -2,26 +2,38 @@
 #include "../../cuda/glu.h"
 
 #include "launchers.h"
+#include "units.h"
 
 namespace cairn::device {
 
 namespace {
-
 constexpr int kThreads = 256, kEach = 8;
+}
 
-void forward(DeviceCall& call, const char* kernel) {
-  const Tensor &gate = *call.in[swiglu_in::gate], &up = *call.in[swiglu_in::up];
-  const cuda::Glu params{nullptr, gate.data, up.data, call.out[swiglu_out::y]->data, nullptr, nullptr,
-      gate.count, Dtype::f32, gate.dtype, up.dtype};
+void unit_forward(
+    DeviceCall& call, const char* kernel, const Tensor& gate, const Tensor& up, const Tensor& y) {
+  const cuda::Glu params{
+      nullptr, gate.data, up.data, y.data, nullptr, nullptr, gate.count, Dtype::f32, gate.dtype, up.dtype};
   call.launch("glu", kernel, {blocks_of(gate.count, kThreads * kEach)}, kThreads, params);
 }
 
-void backward(DeviceCall& call, const char* kernel) {
-  const Tensor &dy = *call.in[swiglu_grad_in::dy], &gate = *call.in[swiglu_grad_in::gate],
-               &up = *call.in[swiglu_grad_in::up];
-  const cuda::Glu params{dy.data, gate.data, up.data, nullptr, call.out[swiglu_grad_out::dgate]->data,
-      call.out[swiglu_grad_out::dup]->data, gate.count, dy.dtype, gate.dtype, up.dtype};
+// A thread reads the pack of dy that it writes over.
+void unit_backward(DeviceCall& call, const char* kernel, const Tensor& dy, const Tensor& gate,
+    const Tensor& up, const Tensor& dgate, const Tensor& dup) {
+  const cuda::Glu params{dy.data, gate.data, up.data, nullptr, dgate.data, dup.data, gate.count, dy.dtype,
+      gate.dtype, up.dtype};
   call.launch("glu", kernel, {blocks_of(gate.count, kThreads * kEach)}, kThreads, params);
+}
+
+namespace {
+
+void forward(DeviceCall& call, const char* kernel) {
+  unit_forward(
+      call, kernel, *call.in[swiglu_in::gate], *call.in[swiglu_in::up], *call.out[swiglu_out::y]);
+}
+void backward(DeviceCall& call, const char* kernel) {
+  unit_backward(call, kernel, *call.in[swiglu_grad_in::dy], *call.in[swiglu_grad_in::gate],
+      *call.in[swiglu_grad_in::up], *call.out[swiglu_grad_out::dgate], *call.out[swiglu_grad_out::dup]);
 }
 
 }  // namespace

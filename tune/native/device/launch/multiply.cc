@@ -1,5 +1,6 @@
 // The launches of a product according to its plan.
 #include <stdexcept>
+#include <string_view>
 
 #include "../../cuda/matmul_bulk.h"
 #include "../../cuda/matmul_f32.h"
@@ -41,6 +42,9 @@ struct Operands {
   int64_t stride[4] = {}, next[4] = {};
   Dtype dtype[4] = {};
 };
+
+// In names of kernels that write the gradients of a gated unit.
+constexpr const char* kUnitGrad = "swiglu_grad_";
 
 Operands stage(DeviceCall& call, const MatmulSpec& p, const Plan& plan, char* space) {
   Operands made;
@@ -99,6 +103,9 @@ cuda::Matmul result_of(const MatmulSpec& p, const Plan& plan, const Operands& o,
   if (p.addend) r.addend = p.addend->data, r.addend_dtype = p.addend->dtype;
   r.y = p.y;
   r.y_dtype = p.y_dtype;
+  r.gate = data_of<uint16_t>(p.gate);
+  r.up = data_of<uint16_t>(p.up);
+  r.dup = static_cast<uint16_t*>(p.dup);
   return r;
 }
 
@@ -120,6 +127,7 @@ void multiply_tiles(DeviceCall& call, const MatmulSpec& p, const Plan& plan, con
   const Tiles& tiles = plan.tiles;
   const bool decodes = plan.decoder && !plan.unpacks;
   std::string name = std::string(tiles.prefix) + "_" + form + "_";
+  if (p.gate) name += kUnitGrad;
   if (decodes) name += std::string(plan.decoder) + "_";
   name += std::to_string(tiles.columns);
   call.launch(decodes ? "matmul_stored" : tiles.module, name.c_str(),
@@ -144,8 +152,9 @@ void multiply_bulk(DeviceCall& call, const MatmulSpec& p, const Plan& plan, cons
         call.tensor_map(boxes_of(o, 2 * i + 1, p.n, plan.k[i], p.form == Form::nt, kBulk.columns));
   }
   const int64_t blocks = std::max<int64_t>(call.device().processors / plan.splits, 1);
-  call.launch(kBulk.module, (std::string(kBulk.prefix) + "_" + form + "_256").c_str(),
-      {std::min(blocks_in(p, kBulk), blocks), plan.splits}, kBulk.threads, params, int(kBulk.shared()));
+  const std::string name = std::string(kBulk.prefix) + "_" + form + "_" + (p.gate ? kUnitGrad : "") + "256";
+  call.launch(kBulk.module, name.c_str(), {std::min(blocks_in(p, kBulk), blocks), plan.splits},
+      kBulk.threads, params, int(kBulk.shared()));
   if (plan.splits > 1)
     call.launch("matmul_bulk", "bulk_finish", {std::min<int64_t>(blocks_of(p.m * p.n, 256), 1024)}, 256,
         product);
@@ -162,6 +171,14 @@ Matrix matrix_of(const Tensor& t) {
   const int64_t rows = t.dims[1], columns = t.dims[2];
   const Tensor first{t.dtype, 2, {rows, columns}, rows * columns, t.data};
   return {stored_of(first), rows, columns, t.dims[0], matrix_stride(t.dtype, rows, columns)};
+}
+
+bool can_grad_unit(const DeviceInfo& device, const MatmulSpec& p) {
+  const Plan plan(device, p);
+  const bool has_kernel =
+      plan.is_bulk ? plan.splits == 1 : std::string_view(plan.tiles.module) == kGroups.module;
+  return has_kernel && !device.is_classic && p.form == Form::nn && !p.addend && p.n % 2 == 0 &&
+         p.y_dtype == Dtype::bf16;
 }
 
 Workspace workspace_of(DeviceCall& call, std::initializer_list<const MatmulSpec*> specs) {

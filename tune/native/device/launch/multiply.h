@@ -20,6 +20,10 @@ Matrix floats_at(const void* data, Dtype dtype, int64_t rows, int64_t columns);
 struct Pair {
   Matrix a, b;
 };
+// Without a, none.
+inline Pair pair_of(const Tensor* a, const Tensor* b) {
+  return a ? Pair{matrix_of(*a), matrix_of(*b)} : Pair{};
+}
 
 // Whether the rows of a and b run along the sums: a·bᵀ, a·b, aᵀ·b.
 enum class Form { nt, nn, tn };
@@ -35,6 +39,11 @@ struct MatmulSpec {
   const Tensor* addend = nullptr;
   void* y;
   Dtype y_dtype;
+  // With them, the result is the gradient of gate · σ(gate) · up: y gets the gradient of gate, `dup` that of
+  // up.
+  const Tensor* gate = nullptr;
+  const Tensor* up = nullptr;
+  void* dup = nullptr;
   // End of each expert's rows.
   const Tensor* ends = nullptr;
   // For rounded left operands.
@@ -58,6 +67,12 @@ struct Workspace {
 };
 constexpr int kStagedSlot = 6, kPartialSlot = 7;
 Workspace workspace_of(DeviceCall& call, std::initializer_list<const MatmulSpec*> specs);
+
+// The product of an op with the inputs and attributes of matmul_nn, in the same positions. y is its first
+// output.
+MatmulSpec nn_of(const DeviceCall& call);
+// Whether a kernel can write the gradients of a gated unit instead of a product's result.
+bool can_grad_unit(const DeviceInfo& device, const MatmulSpec& spec);
 
 void multiply(DeviceCall& call, const MatmulSpec& spec, const Workspace& workspace);
 inline void multiply(DeviceCall& call, const MatmulSpec& spec) {

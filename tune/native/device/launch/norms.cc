@@ -32,6 +32,7 @@ void rms_norm_grad(DeviceCall& call) {
   params.dy = dy.data;
   params.x = x.data;
   params.weight = weight.data;
+  params.addend = data_of<void>(call.in[rms_norm_grad_in::addend]);
   params.out = call.out[rms_norm_grad_out::dx]->data;
   params.rstd = data_of<float>(call.in[rms_norm_grad_in::rstd]);
   params.columns = x.dims[1];

@@ -41,6 +41,26 @@ const adamw: Define = (inputs, attrs) => {
   }
 }
 
+const matmulNtSwiglu: Define = (inputs, attrs) => {
+  const [m] = sizes(get(inputs, 'a'))
+  const [n] = sizes(get(inputs, 'gate_b'))
+  const of = (name: 'gate' | 'up') => {
+    const own = { a: inputs['a'], b: inputs[`${name}_b`], a2: inputs[`${name}_a2`], b2: inputs[`${name}_b2`] }
+    return {
+      shape: [m, n],
+      values: products.matmulNt(own, { ...attrs, alpha: 1 })['y'] ?? new Float64Array(),
+    }
+  }
+  const [gate, up] = [of('gate'), of('up')]
+  return { gate: gate.values, up: up.values, ...activations.swiglu({ gate, up }, attrs) }
+}
+
+const matmulNnSwigluGrad: Define = (inputs, attrs) => {
+  const [shape, dy] = [get(inputs, 'gate').shape, products.matmulNn(inputs, attrs)['y']]
+  if (!dy) throw new Error('[matmul_nn] no result')
+  return activations.swigluGrad({ ...inputs, dy: { shape, values: dy } }, attrs)
+}
+
 const largest = (values: Float64Array) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
 
 const partsOf = (inputs: Inputs): Float64Array[] => {
@@ -68,8 +88,10 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   rms_norm_grad: norms.rmsNormGrad,
   rms_norm_weight_grad: norms.rmsNormWeightGrad,
   matmul_nt: products.matmulNt,
+  matmul_nt_swiglu: matmulNtSwiglu,
   bias_grad: products.biasGrad,
   matmul_nn: products.matmulNn,
+  matmul_nn_swiglu_grad: matmulNnSwigluGrad,
   matmul_tn: products.matmulTn,
   columns: products.columns,
   columns_grad: products.columnsGrad,

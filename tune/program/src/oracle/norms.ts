@@ -48,7 +48,9 @@ function normaliseGrad(
 export const rmsNormGrad: Define = (inputs, attrs) => {
   const [, columns] = sizes(get(inputs, 'x'))
   const scaled = get(inputs, 'dy').values.map((d, i) => d * factor(inputs, attrs, i % columns))
-  return { dx: normaliseGrad(scaled, get(inputs, 'x').values, get(inputs, 'rstd').values, columns) }
+  const dx = normaliseGrad(scaled, get(inputs, 'x').values, get(inputs, 'rstd').values, columns)
+  const addend = inputs['addend']?.values
+  return { dx: addend ? dx.map((value, i) => at(addend, i) + value) : dx }
 }
 
 /** Sum over rows of d · x · rstd. */
