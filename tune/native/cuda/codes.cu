@@ -72,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(256) round_e5m2_codes(const __grid_
   round_codes<true>(p);
 }
 
-// A thread rounds one block, so that a warp reads whole sectors.
+// A thread rounds one block, so two loads of a warp read the halves of the same sectors of bf16.
 extern "C" __global__ void __launch_bounds__(256) round_nvfp4_codes(const __grid_constant__ RoundBlocks p) {
   const float encode = encode_factor(Grid::nvfp4, *p.a_amax);
   for (int64_t i = first_of_thread(); i < p.blocks; i += threads_of_grid()) {
