@@ -142,8 +142,8 @@ __device__ inline void grad_keys(const Attention& p) {
 
 }  // namespace
 
-// Four lanes take a row of a head, each of them every fourth pack of its numbers. The order of sums is that of
-// attention_delta_plain: lanes with every 32nd number, then warp_sum.
+// Four lanes take a row of a head, each of them every fourth pack of its numbers. The order of sums is that
+// of attention_delta_plain: lanes with every 32nd number, then warp_sum.
 extern "C" __global__ void __launch_bounds__(kHeadThreads) attention_delta(
     const __grid_constant__ Attention p) {
   constexpr int kLanes = 4;

@@ -126,8 +126,8 @@ __device__ inline bool sees_any(int query, int key, int window) {
   return key < query + kHeadRows && (window == 0 || key + kHeadRows - 1 > query - window);
 }
 
-// Finds a tile of queries. The last tile of a document sees the most keys, so it comes first. Documents are in
-// order, because packed rows start with their longest.
+// Finds a tile of queries. The last tile of a document sees the most keys, so it comes first. Documents are
+// in order, because packed rows start with their longest.
 __device__ inline bool find_queries(const Attention& p, int size, int index, RaggedTile& tile) {
   if (!find_tile(p.cu_seqlens + 1, p.documents, size, index, tile)) return false;
   const int tiles = (tile.end - tile.start + size - 1) / size;

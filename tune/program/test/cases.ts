@@ -362,8 +362,8 @@ function* attentions(dtype: Dtype): Generator<Case> {
     [[0, 290], 1, 1, 64, 0, false],
     [[0, 33], 2, 1, 16, 5, false],
     [[0, 1, 1, 131, 340], 4, 2, 20, 70, true],
-    // Windows of 64·k − 1 and 64·k + 2 keys, with which the last query of a tile decides whether keys are masked,
-    // and the first whether they are read.
+    // Windows of 64·k − 1 and 64·k + 2 keys, with which the last query of a tile decides whether keys are
+    // masked, and the first whether they are read.
     [[0, 7, 500], 2, 2, 16, 127, false],
     [[0, 7, 300], 2, 1, 16, 66, false],
     [[0, 150], 2, 1, 64, 0, true],
