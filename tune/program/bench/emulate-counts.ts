@@ -4,11 +4,13 @@
  * line for each launch to CAIRN_EMULATOR_LAUNCHES.
  */
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { byteLength } from '@cairn-tune/ops'
 import { createCudaEngine, type CudaEngine } from '@cairn-tune/native'
 import { BYTE_CASES } from '../test/byte-cases.ts'
 import { CASES } from '../test/cases.ts'
 import { kernelsOf, noise, runNative } from '../test/one-op.ts'
 import { adoptAll, prepare } from '../src/execute.ts'
+import { outputBinding } from '../src/plan.ts'
 import type { Program } from '../src/program.ts'
 import { listCountCases, listCountPrograms, listFp4CountCases, type CountCase } from './count-cases.ts'
 import type { Counted, Emulated } from './kernel-counts.ts'
@@ -47,7 +49,10 @@ async function countLaunches(run: () => Promise<unknown>): Promise<Record<string
 async function runProgram(engine: CudaEngine, program: Program): Promise<void> {
   const inputs = program.tensors.filter(({ isInput }) => isInput)
   const views = inputs.map(({ name = '', dtype, shape }) => [name, noise(dtype, shape, 1).bytes] as const)
-  await prepare(engine, program).run(adoptAll(engine, Object.fromEntries(views)))
+  const results = Object.entries(program.outputs).map(
+    ([name, { dtype, shape }]) => [outputBinding(name), new Uint8Array(byteLength(dtype, shape))] as const,
+  )
+  await prepare(engine, program).run(adoptAll(engine, Object.fromEntries([...views, ...results])))
 }
 
 writeFileSync(path, '')

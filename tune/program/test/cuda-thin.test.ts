@@ -100,9 +100,9 @@ const CASES: readonly (Adapters & { kernels: Record<string, number> })[] = [
   // Sums along columns that blocks share.
   {
     tokens: 70,
-    inputs: 1096,
+    inputs: 1608,
     outputs: [
-      [1064, 16],
+      [1592, 16],
       [2088, 8],
       [40, 24],
     ],
@@ -110,7 +110,7 @@ const CASES: readonly (Adapters & { kernels: Record<string, number> })[] = [
   },
   // Sums along rows that blocks share.
   {
-    tokens: 1100,
+    tokens: 1600,
     inputs: 72,
     outputs: [
       [136, 8],
@@ -132,7 +132,8 @@ const CASES: readonly (Adapters & { kernels: Record<string, number> })[] = [
 ]
 
 const MODES: Settings[] = [
-  {},
+  // Sections of a launch run at the same time.
+  { CAIRN_EMULATOR_THREADS: '16' },
   { CAIRN_EMULATOR_SEED: '1' },
   { CAIRN_EMULATOR_COPIES: 'at-once' },
   { CAIRN_EMULATOR_COPIES: 'drawn', CAIRN_EMULATOR_SEED: '2', CAIRN_EMULATOR_CAPABILITY: '80' },
@@ -172,9 +173,70 @@ function compareKernels(mode: Settings): void {
   )
 }
 
-if (findNvcc(nvccCandidates(process.env)) !== undefined)
+function chooseLaunches(): void {
+  let engine: CudaEngine
+  const attrs = { alpha: 1, arithmetic: 'bf16', dtype: 'bf16' } as const
+  beforeAll(async () => {
+    engine = await openEngine('', {})
+  }, 600_000)
+  afterAll(() => {
+    engine.close()
+    vi.unstubAllEnvs()
+  })
+
+  test('a product that reads the result of another one has a launch of its own', () => {
+    const g = createRecorder()
+    const [x, A, B] = [
+      g.input('x', 'bf16', [70, 128]),
+      g.input('A', 'bf16', [16, 128]),
+      g.input('B', 'bf16', [24, 16]),
+    ]
+    const { y: z } = g.matmul_nt({ a: x, b: A }, attrs)
+    const { y } = g.matmul_nt({ a: z, b: B }, attrs)
+    expect(launchesOf(engine, g.finish({ y }))).toEqual({ thin_nt_16: 1, thin_nt_32: 1 })
+  })
+
+  test.each([
+    // Where the first product reads and writes, and where the second one writes.
+    { what: 'overlaps an input', places: [{ offset: 0 }, { offset: 1 << 20 }, { offset: 0 }], launches: 2 },
+    { what: 'overlaps a result', places: [{ offset: 1 << 20 }, { offset: 0 }, { offset: 0 }], launches: 2 },
+    { what: 'is an input', places: [{ binding: 'x' }, { offset: 0 }, { binding: 'x' }], launches: 2 },
+    { what: 'is apart', places: [{ binding: 'x' }, { offset: 0 }, { offset: 1 << 20 }], launches: 1 },
+  ])(
+    'two products have $launches launches if a result $what',
+    ({ places: [read, written, last], launches }) => {
+      const g = createRecorder()
+      const input = (name: string, rows: number) => g.input(name, 'bf16', [rows, 128])
+      const [x, other, A] = [input('x', 70), input('other', 70), input('A', 16)]
+      const one = g.matmul_nt({ a: x, b: A }, attrs).y
+      const two = g.matmul_nt({ a: other, b: A }, attrs).y
+      const places = new Map([
+        [x, read!],
+        [other, { binding: 'other' }],
+        [A, { binding: 'A' }],
+        [one, written!],
+        [two, last!],
+      ])
+      expect(engine.launches(engine.compile(flatten(g.finish({}), places)))).toEqual({ thin_nt_16: launches })
+    },
+  )
+
+  test.each([
+    { what: 'a rank that is no multiple of 8', rank: 12, kernel: 'matmul_nn_64' },
+    { what: 'more than 64 columns', rank: 72, kernel: 'matmul_nn_64' },
+    { what: 'a rank of 64', rank: 64, kernel: 'thin_grad_64' },
+  ])('$what is multiplied by $kernel', ({ rank, kernel }) => {
+    const g = createRecorder()
+    const [a, b] = [g.input('dy', 'bf16', [70, 128]), g.input('B', 'bf16', [128, rank])]
+    const { y } = g.matmul_nn({ a, b }, { ...attrs, stream: 0 })
+    expect(Object.keys(launchesOf(engine, g.finish({ y })))).toContain(kernel)
+  })
+}
+
+if (findNvcc(nvccCandidates(process.env)) !== undefined) {
   describe.each(MODES)('on the emulated card, %o', compareKernels)
-else
+  describe('launches', chooseLaunches)
+} else
   test('without nvcc the engine reports that it needs nvcc', async () => {
     await expect(openEngine('', {})).rejects.toThrow('requires nvcc, which was not found')
     vi.unstubAllEnvs()
