@@ -100,7 +100,9 @@ function compareKernels(): void {
     })
 
     test.each(everyNth(96, OTHERS, MODES.indexOf(mode)))('$op, $dtype: $name', async one => {
-      expect(kernelsOf(bulk!, one.op, one.inputs, one.attrs).join()).toMatch(/\bbulk_(nt|nn|tn)_(swiglu_grad_)?256/)
+      expect(kernelsOf(bulk!, one.op, one.inputs, one.attrs).join()).toMatch(
+        /\bbulk_(nt|nn|tn)_(swiglu_grad_)?256/,
+      )
       await compare(one)
     })
   })
