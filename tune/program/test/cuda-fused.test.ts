@@ -14,6 +14,7 @@ import {
   type Engine,
 } from '@cairn-tune/native'
 import type { Attrs, OpName } from '@cairn-tune/ops'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { kernelsOf, noise, runNative, type Values } from './one-op.ts'
 
 /** The outputs of an op, and those of the ops that it replaces. */
@@ -182,7 +183,7 @@ function chooseKernels(): void {
 describe('on the processor', () => compareOn(SMALL, () => createEngine({ threads: 2 })))
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
-  describe.each(MODES)('on the emulated card, %o', mode => {
+  describe.each(everyNth(3, MODES))('on the emulated card, %o', mode => {
     describe('by default', () => compareOn([...SMALL, WIDE, NARROW, BOTH], () => openCard('', mode)))
     describe('by bulk copies', () => compareOn(UNITS, () => openCard('bulk-all', mode)))
   })
