@@ -60,8 +60,8 @@ template <bool pairs, int nv, int strip, int R = kRegisterRows>
 // The first `rows` rows of a strip of kRegisterRows, in twos. Experts have few rows, so that their last strip
 // is a tenth of their work or more.
 template <bool pairs, int nv, int strip>
-inline void micro_rows(int64_t rows, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride, float* c,
-    int64_t ldc, bool add) {
+inline void micro_rows(int64_t rows, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride,
+    float* c, int64_t ldc, bool add) {
   if constexpr (kRegisterRows == 8) {
     if (rows <= 2) return micro<pairs, nv, strip, 2>(n, a, 0, b, stride, c, ldc, add);
     if (rows <= 4) return micro<pairs, nv, strip, 4>(n, a, 0, b, stride, c, ldc, add);

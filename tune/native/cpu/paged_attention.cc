@@ -197,8 +197,8 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
     for (int64_t i = 0; i < queries; i += kRegisterRows)
       for (int64_t column = 0; column < p.width; column += NR) {
         const int64_t nv = min64(kVectors, ceil_div(p.width - column, VL));
-        run_registers(p.pairs(), queries - i, int(nv), full_words(p.words, count), weights + i * n, values + column * n,
-            nv * VL, sums + i * p.padded + column, p.padded, true);
+        run_registers(p.pairs(), queries - i, int(nv), full_words(p.words, count), weights + i * n,
+            values + column * n, nv * VL, sums + i * p.padded + column, p.padded, true);
       }
   }
   finish(p, *call.out[paged_attention_out::y], rows, kv, total, sums);
