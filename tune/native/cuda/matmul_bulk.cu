@@ -12,7 +12,7 @@ namespace {
 constexpr int kTileM = 128, kTileN = 256, kDepth = 64, kStages = 4, kConsumers = 2, kGroup = 128,
               kThreads = (1 + kConsumers) * kGroup;
 
-// What is written of the sums.
+// Whether a kernel writes its sums or the gradients of a gated unit.
 enum class Result { sums, swiglu_grad };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

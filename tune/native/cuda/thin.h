@@ -42,7 +42,7 @@ struct ThinSection {
   int32_t tiles, splits;
   // Shares of k are divided at multiples of it.
   int32_t split_depth;
-  // Of the launch.
+  // The first of the blocks of the launch that belong to this section.
   int32_t first_block, padding;
   ThinPart part[kMaxParts];
 };

@@ -38,7 +38,7 @@ export type KernelCounts = {
   compiled: Record<string, Record<string, Compiled>>
 }
 
-/** Of sm_120a, the kernels that no other target has. Its others are those of sm_80. */
+/** Only kernels that sm_80 does not have are counted for sm_120a. */
 const TARGETS = {
   sm_80: { capability: 80 },
   sm_90a: { capability: 90 },

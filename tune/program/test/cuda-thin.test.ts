@@ -222,7 +222,7 @@ function chooseLaunches(): void {
   )
 
   test.each([
-    { what: 'a rank that is no multiple of 8', rank: 12, kernel: 'matmul_nn_64' },
+    { what: 'a rank that is not a multiple of 8', rank: 12, kernel: 'matmul_nn_64' },
     { what: 'more than 64 columns', rank: 72, kernel: 'matmul_nn_64' },
     { what: 'a rank of 64', rank: 64, kernel: 'thin_grad_64' },
   ])('$what is multiplied by $kernel', ({ rank, kernel }) => {

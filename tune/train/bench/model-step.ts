@@ -253,7 +253,7 @@ function partsOf(steps: readonly Step[], kernels: readonly string[], documents: 
 function modelLaunch(engine: CudaEngine, steps: readonly Step[], documents: Documents): Work {
   const { kernels, launches, scratch } = compileAlone(engine, alone(steps))
   const parts = partsOf(steps, kernels, documents)
-  // What lies in scratch is written once and read once. The head counts it by itself.
+  // Scratch memory is written once and read once. The model of the head counts its own.
   const passes = steps[0]?.op === 'head_loss' ? 0 : 2
   const bytes = bytesOfSteps(steps) + passes * scratch + parts.bytes
   const seconds = GAP * launches + Math.max(parts.seconds, bytes / BYTES)

@@ -38,7 +38,7 @@ std::optional<Product> product_of(Op op, const DeviceCall& call) {
   if (device.is_classic || device.is_row_invariant || device.bulk_products == BulkProducts::all) return {};
   const MatmulSpec spec = matmul_spec(op, call);
   const Form form = spec.form;
-  // Of two thin operands, the one with fewer columns counts as thin.
+  // If both operands are thin, the one with fewer columns counts as the thin one.
   const bool is_left = form == Form::tn && spec.m < spec.n;
   if ((is_left ? spec.m : spec.n) > kMaxParts * kPart || spec.arithmetic != Arithmetic::bf16) return {};
   if (has_second(spec) || spec.bias) return {};
