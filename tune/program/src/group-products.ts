@@ -9,9 +9,9 @@ import { inputTensors, outputTensors, type Program, type Step, type Tensor } fro
 const MAX_COLUMNS = 64
 
 /**
- * Moves products with few columns forward: those of one input, and those of gradients of outputs, which read
- * an output's gradient twice. Those of one input's gradients of weights move back to the last of them,
- * because they wait for the others.
+ * Moves products with few columns next to each other. Products x·Aᵀ move up to the first one that reads the
+ * same x, and dy·B and dyᵀ·z up to the ones before them. Products dzᵀ·x move down to the last one that reads
+ * the same x, because only then the dz of all are known.
  */
 export function groupProducts(program: Program): Program {
   const steps = gather(program.steps, step => inputOfDown(step) ?? (isOfOutput(step) ? 'outputs' : undefined))

@@ -132,12 +132,12 @@ test('tensors with overlapping lifetimes share no byte', () => {
   }
 })
 
-test('the plan takes less than two thirds of the memory of all tensors', () => {
+test('the plan takes little more than half of the memory of all tensors', () => {
   const { arenaBytes } = planMemory(program)
   const total = program.tensors
     .filter(tensor => !tensor.isInput)
     .reduce((sum, tensor) => sum + tensor.shape.reduce((a, b) => a * b, 4), 0)
-  expect(arenaBytes).toBeLessThan((total * 2) / 3)
+  expect(arenaBytes).toBeLessThan(total * 0.55)
 })
 
 test('recomputing cheap ops or whole blocks changes no bit', async () => {

@@ -271,7 +271,7 @@ export function modelProgram(
     GROUPS.map(group => [group, { launches: 0, products: 0, bytes: 0, seconds: 0 }]),
   ) as Record<Group, Work>
   for (const steps of stepsByLaunch(engine, program)) {
-    // What a launch costs depends on this alone.
+    // Launches of equal steps cost the same.
     const signature = JSON.stringify(alone(steps))
     const work = known.get(signature) ?? modelLaunch(engine, steps, documents)
     known.set(signature, work)
